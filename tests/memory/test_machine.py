@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 NEEDS = {"words": "apsw", "vectors": "wordllama", "lance": "lancedb"}
-EXAMPLES = {"words": 12, "vectors": 8, "lance": 8}
+EXAMPLES = {"words": 8, "vectors": 5, "lance": 8}
 
 
 @pytest.mark.parametrize("name", NEEDS)

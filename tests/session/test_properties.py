@@ -303,6 +303,6 @@ class InTwoProcesses(AnyConversation):
 
 
 TestAnyConversation: Any = AnyConversation.TestCase
-TestAnyConversation.settings = settings(max_examples=100, stateful_step_count=25, **QUIET)
+TestAnyConversation.settings = settings(max_examples=60, stateful_step_count=25, **QUIET)
 TestInTwoProcesses: Any = InTwoProcesses.TestCase
-TestInTwoProcesses.settings = settings(max_examples=40, stateful_step_count=20, **QUIET)
+TestInTwoProcesses.settings = settings(max_examples=25, stateful_step_count=20, **QUIET)

@@ -5,6 +5,7 @@ Law: nothing is loaded before the first text is embedded, and nothing is ever fe
 
 import logging
 from collections.abc import Sequence
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -95,8 +96,9 @@ def is_installed() -> bool:
     return find_spec("numpy") is not None and find_spec("wordllama") is not None
 
 
+@cache
 def _load(dimension: int) -> Any:
-    """Load the model from its package, and restore the logging settings that its import changes."""
+    """Load the model from its package, one time for all sessions; restore the logging settings that its import changes."""
     spec = find_spec("wordllama")
     if spec is None or spec.origin is None:
         raise _missing()
