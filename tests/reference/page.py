@@ -11,7 +11,7 @@ import griffe
 
 from tests.reference import names
 from tests.reference.described import described
-from tests.reference.prose import bullet, prose, signature, typed, value
+from tests.reference.prose import assigned, bullet, prose, signature, typed, value
 from tests.reference.source import member, module, names_of, public
 from undrift.settings import SETTINGS
 
@@ -22,7 +22,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "api.md"
 _INTRODUCTION = """\
 # The Python API
 `python -m tests.reference.page` makes this page from the docstrings, and the tests run every example on it. `help(undrift.Session)`
-shows the same texts. [settings.md](settings.md) explains the settings.
+shows the same texts. [library.md](library.md) is the guide, and [settings.md](settings.md) explains the settings.
 
 Times are Unix milliseconds (`_ms`) and sizes are tokens (`_tokens`), unless a line says otherwise. In the examples `home` is an
 empty folder; without `home=home` the default folder is used. `session` is an open session with a budget of 6,000 tokens, and
@@ -100,7 +100,7 @@ def _entry(place: str, name: str) -> Iterator[str]:
         yield f"### `{name}`"
         text = str(owner.value) if isinstance(owner, griffe.Attribute) else ""
         if text.startswith("Literal[") or " | " in text:
-            yield typed(f"{name} = {text}".replace("'", '"'))
+            yield typed(assigned(name, text))
         yield prose(owner.docstring.value if owner.docstring else "")
 
 

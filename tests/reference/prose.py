@@ -11,7 +11,7 @@ import griffe
 
 from tests.reference.source import constant
 
-__all__ = ["bullet", "prose", "signature", "typed", "value"]
+__all__ = ["assigned", "bullet", "prose", "signature", "typed", "value"]
 
 _WIDTH = 120
 _SIGNATURE_WIDTH = 80
@@ -75,6 +75,15 @@ def bullet(name: str, text: str) -> str:
 def typed(text: str) -> str:
     """Return a signature in a fence."""
     return f"```py\n{text}\n```"
+
+
+def assigned(name: str, text: str) -> str:
+    """Return the definition of a type; a long union of strings has a line for each."""
+    line = f"{name} = {text}".replace("'", '"')
+    if len(line) <= _WIDTH or not line.endswith("]"):
+        return line
+    begin, _, inner = line.removesuffix("]").partition("[")
+    return "\n".join([f"{begin}[", *(f"    {one}," for one in inner.split(", ")), "]"])
 
 
 def signature(name: str, function: griffe.Function) -> str:

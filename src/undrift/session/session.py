@@ -229,9 +229,9 @@ class Session(Closing, OfOneProcess):
 
         Args:
             body: A request with its whole history, as a dict or as JSON bytes; never changed. The dict may hold what the
-                SDK takes, such as ``reply.content``, a tuple, a generator: if something leaves, it comes out as the JSON
-                that the SDK would send. If the provider holds the history (``previous_response_id``, ``conversation``), the body is passed
-                through. The gateway passes a `Request` that it has made already.
+                SDK takes, such as ``reply.content``, a tuple or a generator. If something leaves, it comes out as the
+                JSON that the SDK would send. If the provider holds the history (``previous_response_id``,
+                ``conversation``), the body is passed through. The gateway passes a `Request` that it has made already.
             wire: The provider's form: ``anthropic``, ``openai-chat``, ``openai-responses`` or ``gemini``.
             model: The model's name, if the body does not have it (Gemini's is in the URL).
 
