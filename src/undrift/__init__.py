@@ -52,6 +52,9 @@ if TYPE_CHECKING:
     from undrift.values.window import Action, Task
     from undrift.values.window import Decision as Decision
     from undrift.values.window import Original as Original
+    from undrift.window.once import LeftBlock as LeftBlock
+    from undrift.window.once import Trimmed as Trimmed
+    from undrift.window.once import trim
 
 __all__ = [
     "AGENT_RULES",
@@ -72,6 +75,7 @@ __all__ = [
     "__version__",
     "restore",
     "token_count",
+    "trim",
     "wrap",
 ]
 
@@ -113,6 +117,7 @@ _ROOMS = {
     "undrift.values.memory": "MemoryEntry RunContext ScoredMemoryEntry",
     "undrift.values.prepared": "Prepared",
     "undrift.values.window": "Action Decision Original Task",
+    "undrift.window.once": "LeftBlock Trimmed trim",
 }
 """The module of each name, which is loaded when the name is first used."""
 

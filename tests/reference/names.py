@@ -18,7 +18,7 @@ FIRST: tuple[tuple[str, str], ...] = (
 RESULTS = (
     "Values that calls return",
     (
-        "undrift.values.window.Decision undrift.values.window.Original "
+        "undrift.window.once.Trimmed undrift.window.once.LeftBlock undrift.values.window.Decision undrift.values.window.Original "
         "undrift.values.window.ContextEntry undrift.stores.base.Found undrift.wire.form.ProviderReply "
         "undrift.wire.form.ToolCall undrift.wire.form.ToolResult undrift.values.window.Segment "
         "undrift.core.budget_price.BudgetPrice undrift.values.memory.Slot undrift.memory.memories.Conflict "

@@ -5,12 +5,12 @@ it. So all thinking of a message is one unit, and a removal may require further 
 """
 
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
-from itertools import takewhile
+from itertools import islice, takewhile
 
 from undrift.core.window.prune import unit_key
 from undrift.values.window import ContextEntry
 
-__all__ = ["is_thinking", "key_of", "latest_answer", "opened", "unsettled"]
+__all__ = ["is_thinking", "key_of", "latest_answer", "opened", "opens_with_thinking", "unsettled"]
 
 
 def is_thinking(entry: ContextEntry) -> bool:
@@ -75,6 +75,11 @@ def opened(
             break
         gone.update(e.id for e in whole if kept)
     return gone
+
+
+def opens_with_thinking(entries: Sequence[ContextEntry]) -> bool:
+    """Return whether the first answer of the open row of calls begins with thinking."""
+    return any(is_thinking(answer[0]) for answer in islice(_answers(entries[_open_row(entries, ()) :]), 1))
 
 
 def _open_row(entries: Sequence[ContextEntry], gone_ids: Collection[str]) -> int:
