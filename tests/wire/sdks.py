@@ -3,6 +3,7 @@
 A test that imports this is skipped visibly where an SDK is not installed.
 """
 
+import importlib
 import json
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -159,24 +160,21 @@ class Sdk:
     """One SDK's client over a transport that answers with `answer` and keeps the bytes of each request."""
 
     def __init__(self, wire: str, *, is_async: bool = False) -> None:
-        import httpx2
-
+        self._http = http = _http_of(wire)
         self.wire = wire
         self.bodies: list[bytes] = []
         self.answer = ANSWERS[wire](0)
         self.events = events(wire, 0)
-        kind = httpx2.AsyncClient if is_async else httpx2.Client
-        self.client = _client(wire, kind(transport=httpx2.MockTransport(self._answered)), is_async=is_async)
+        kind = http.AsyncClient if is_async else http.Client
+        self.client = _client(wire, kind(transport=http.MockTransport(self._answered)), is_async=is_async)
 
     def _answered(self, request: Any) -> Any:
-        import httpx2
-
         body = request.content
         self.bodies.append(body)
         if json.loads(body).get("stream") or b"alt=sse" in request.url.query:
             kind = {"content-type": "text/event-stream"}
-            return httpx2.Response(200, content=stream_bytes(self.wire, self.events), headers=kind)
-        return httpx2.Response(200, json=self.answer)
+            return self._http.Response(200, content=stream_bytes(self.wire, self.events), headers=kind)
+        return self._http.Response(200, json=self.answer)
 
     def create(self, **fields: Any) -> Any:
         """Send a request by the SDK's own method."""
@@ -238,6 +236,13 @@ class Sdk:
         return json.loads(self.bodies[-1])
 
 
+def _http_of(wire: str) -> Any:
+    """The HTTP library that the SDK sends by: httpx2, in older ones httpx."""
+    names = {"anthropic": "anthropic._base_client", "gemini": "google.genai._api_client"}
+    module = importlib.import_module(names.get(wire, "openai._base_client"))
+    return vars(module)["httpx2" if "httpx2" in vars(module) else "httpx"]
+
+
 def _client(wire: str, http: Any, *, is_async: bool) -> Any:
     if wire == "anthropic":
         import anthropic
@@ -258,6 +263,5 @@ def _client(wire: str, http: Any, *, is_async: bool) -> Any:
 def sdk(wire: str, *, is_async: bool = False) -> Sdk:
     """Return the SDK of a wire; the test is skipped if it is not installed."""
     package = {"anthropic": "anthropic", "gemini": "google.genai"}.get(wire, "openai")
-    pytest.importorskip("httpx2", reason="the SDKs send by httpx2, which is not installed")
     pytest.importorskip(package, reason=f"the SDK {package} is not installed")
     return Sdk(wire, is_async=is_async)
