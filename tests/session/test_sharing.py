@@ -1,5 +1,6 @@
 """One session in the hands of several threads, and one that was closed: each call waits for its turn, or says what is wrong."""
 
+import gc
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -10,7 +11,9 @@ import pytest
 
 from tests.builders import Json, assistant, body, call, opened, result, sent, user
 from undrift.errors import StoreError
+from undrift.session.prepare import _CONVERSATIONS
 from undrift.session.session import Session
+from undrift.window.conversation import Conversation
 
 THREADS = 4
 ROUNDS = 20
@@ -82,6 +85,18 @@ def test_whatever_threads_do_with_one_session_side_by_side_all_of_it_is_there(tm
         assert len(session.memories()) == len(session.tasks()) == THREADS * 5
         assert len([one for one in session.history() if one.kind == "checkpoint"]) == THREADS * 5
         assert len([one for one in session.history() if one.kind == "pin"]) == THREADS
+
+
+def test_a_session_of_many_agents_keeps_the_newest_conversations_and_frees_the_others(tmp_path):
+    def count() -> int:
+        gc.collect()
+        return sum(isinstance(one, Conversation) for one in gc.get_objects())
+
+    before = count()
+    with opened(tmp_path, budget_tokens=2_000) as session:
+        for agent in range(20):
+            session.prepare(body(user(f"I am agent {agent}."), *told(agent, 11)[1:]))
+        assert count() - before <= _CONVERSATIONS
 
 
 @pytest.mark.parametrize("name", sorted({one for one in dir(Session) if not one.startswith("_")} - OPENS))

@@ -9,7 +9,6 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Literal
-from weakref import WeakKeyDictionary
 
 from undrift.core.text.calibration import Calibration, UsageReport, is_plausible
 from undrift.core.window.calling_back import offers_recall, way_back
@@ -92,7 +91,7 @@ class Preparer:
         self._rules = Rules(**{name: getattr(settings, name) for name in Rules.__dataclass_fields__})
         self._committer = Committer(context.id, context.log)
         self._inheritance = Inheritance(context)
-        self._renderers: WeakKeyDictionary[Conversation, Renderer] = WeakKeyDictionary()
+        self._renderers: dict[Conversation, Renderer] = {}  # of the conversations that are kept
         self._conversations: list[Conversation] = []
         self._beside = BesideReader()
         self._counters: dict[float, Callable[[str], int]] = {}
@@ -200,7 +199,8 @@ class Preparer:
 
     def _renderer(self, conversation: Conversation) -> Renderer:
         if conversation not in self._renderers:
-            self._renderers[conversation] = Renderer(conversation)
+            kept = {one: self._renderers[one] for one in self._conversations if one in self._renderers}
+            self._renderers = {**kept, conversation: Renderer(conversation)}
         return self._renderers[conversation]
 
     def _about_newest_words(self, conversation: Conversation, warnings: list[str]) -> str:
