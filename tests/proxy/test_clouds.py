@@ -35,10 +35,10 @@ SIGNED = {"authorization": "AWS4-HMAC-SHA256 Credential=A/20261122/us-east-1/bed
 class Client:
     """A client of Claude in a cloud, which sends its whole history each time."""
 
-    def __init__(self, url: str, place: str, **fields: Any) -> None:
+    def __init__(self, url: str, place: str, version: str = "", **fields: Any) -> None:
         self.url, self.place = url, place
         self.messages: list[Any] = [{"role": "user", "content": "Read the files."}]
-        version = "bedrock-2023-05-31" if "bedrock" in place else "vertex-2023-10-16"
+        version = version or ("bedrock-2023-05-31" if "bedrock" in place else "vertex-2023-10-16")
         stream = {"stream": True} if place == "vertex stream" else {}
         self.fields = {"anthropic_version": version, "max_tokens": 2_000, "tools": [READ], **stream, **fields}
 
@@ -63,12 +63,13 @@ def settings(home: Path) -> Settings:
     return Settings(home=str(home), token_counter="characters/4", keep_tool_results=1, budget_tokens=4_000)
 
 
-@pytest.mark.parametrize("place", PATHS)
-def test_a_long_session_is_managed_recorded_and_never_refused(place: str, tmp_path):
+@pytest.mark.parametrize(("place", "version"), [*((place, "") for place in PATHS), ("bedrock", "2026-10-21")])
+def test_a_long_session_is_managed_recorded_and_never_refused(place: str, version: str, tmp_path):
+    """The SDK of today sends the version of the API itself to each cloud."""
     turns = [Use("Read", {"n": number}) for number in range(12)]
     given = Settings(home=str(tmp_path), keep_tool_results=1, budget_tokens=4_000)
     with ScriptedProvider(turns) as provider, gateway(tmp_path, provider.url, given) as server:
-        client = Client(server.url, place, thinking={"type": "adaptive"})
+        client = Client(server.url, place, version, thinking={"type": "adaptive"})
         heard = [client.ask() for _ in range(13)]
     assert [seen.refused for seen in provider.requests] == [""] * 13
     assert [one.headers.get("x-undrift-bypass") for one in heard] == [None] * 13

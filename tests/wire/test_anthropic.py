@@ -332,6 +332,8 @@ def test_a_beta_goes_into_the_header(body):
 def test_bedrock_reads_betas_in_the_body_alone(given, sent):
     body = {"anthropic_version": "bedrock-2023-05-31", **({} if given is None else {"anthropic_beta": given})}
     assert editing.with_beta(body, {"a": 1}, "b") == ({"a": 1, "anthropic_beta": sent}, {})
+    today = {**body, "anthropic_version": "2026-10-21"}  # which no longer says that it is for Bedrock
+    assert json.loads(editing.beta_in_body(json.dumps(today).encode(), "b")) == {**today, "anthropic_beta": sent}
 
 
 # -------------------------------------------------------------------------------------------- sessions and threads

@@ -12,7 +12,7 @@ import logging
 import time
 import traceback
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from undrift.errors import Declined, InputError, StoreError
@@ -30,6 +30,7 @@ from undrift.proxy.routes import Route
 from undrift.proxy.sessions import OpenSessions
 from undrift.proxy.upstream import Pool
 from undrift.proxy.workers import Workers
+from undrift.wire.anthropic.editing import beta_in_body
 from undrift.wire.refusals import REFUSAL_STATUSES, too_long
 
 __all__ = ["Asgi", "Exchange", "GatewayContext"]
@@ -235,6 +236,8 @@ class Exchange:
 
     async def _take(self, managed: ManagedBody) -> bool:
         """Use a managed body, if it was edited in the coding that the client uses; return False if that fails."""
+        if self._route.provider == "bedrock" and (betas := managed.headers.get("anthropic-beta")):
+            managed = replace(managed, body=beta_in_body(managed.body, betas), headers={})
         self._packed = managed.body
         if self._packing and managed.body is not self._plain:
             packed = await self._work("encode", lambda ask: encoded(ask.body, self._packing), self._asked(managed.body))

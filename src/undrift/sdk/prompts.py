@@ -14,6 +14,7 @@ from undrift.sdk.sessions import Seat, SessionFinder
 from undrift.values.prepared import Prepared
 from undrift.window.request import Request
 from undrift.wire import sse
+from undrift.wire.anthropic.editing import beta_in_body
 from undrift.wire.form import ProviderReply
 
 __all__ = ["Listeners", "ManagedPrompt", "PromptManager", "Read", "SESSION_HEADER"]
@@ -127,6 +128,8 @@ class PromptManager:
 
     def _prepared(self, call: SdkCall, body: bytes, named: str, *, asks_again: bool) -> ManagedPrompt:
         request = Request(body, call.form)
+        if call.needs and not request.has(call.needs):
+            return ManagedPrompt(call, bypass="not-understood")
         if (held := call.form.delta(request.fields)) is not None:
             if held == "thread" and asks_again:
                 return ManagedPrompt(call, bypass=_HELD, declined=Declined)
@@ -138,6 +141,8 @@ class PromptManager:
             seat.turns.count += 1
             self._warn(seat, prepared)
             sent = None if prepared.body is body else prepared.body
+            if call.reads_no_betas and (betas := prepared.headers.get("anthropic-beta")):
+                sent = beta_in_body(prepared.body, betas)
             return ManagedPrompt(call, sent, prepared, seat.session.id, seat.key, seat.turns.count)
 
     def _warn(self, seat: Seat, prepared: Prepared) -> None:

@@ -20,6 +20,7 @@ _BEDROCK = re.compile(r"/model/(?P<model>[^/]+)/invoke(?P<stream>-with-response-
 _VERTEX = re.compile(
     r"/v1/projects/[^/]+/locations/[^/]+/publishers/anthropic/models/(?P<model>[^/:]+):(?P<act>streamRawPredict|rawPredict)"
 )
+_DATED = re.compile(r"\d{4}-\d{2}-\d{2}")  # the version of the API itself, which the SDK of today sends to both clouds
 _NAME = re.compile(r"claude-[a-z0-9-]+")
 _TEXT = 7  # the kind of a header of a frame
 
@@ -63,7 +64,8 @@ def _permit(body: Mapping[str, Any], version: str, forbidden: tuple[str, ...], w
     for name in forbidden:
         if name in body:
             raise _refused(words.format(name))
-    if body.get("anthropic_version") != version:
+    given = body.get("anthropic_version")
+    if given != version and not (isinstance(given, str) and _DATED.fullmatch(given)):
         raise _refused(f"anthropic_version: expected {version}")
 
 

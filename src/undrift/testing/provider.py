@@ -33,6 +33,9 @@ _WIRES = {
     "/responses": "openai-responses",
     "/backend-api/codex/responses": "openai-responses",  # Codex with a login of ChatGPT
 }
+_OF_OTHERS = re.compile(
+    r"/openai(?:/v1|/deployments/[^/]+)?(?=/)"
+)  # before the paths of OpenAI at Azure and at Bedrock
 _HISTORIES = {"anthropic": "messages", "openai-chat": "messages", "openai-responses": "input", "gemini": "contents"}
 _GEMINI = re.compile(
     r"(?:/v1(?:beta|alpha|beta1)?)?(?:/projects/[^/]+/locations/[^/]+/publishers/google)?/models/(?P<model>[^/:]+):(?P<act>\w+)"
@@ -120,7 +123,7 @@ class ScriptedProvider(Closing):
 
     def _respond(self, method: str, target: str, headers: Mapping[str, str], raw: bytes) -> "_Reply":
         path = target.partition("?")[0].rstrip("/")
-        route = path.removeprefix("/v1")
+        route = _OF_OTHERS.sub("", path, count=1) if path.startswith("/openai/") else path.removeprefix("/v1")
         body = _json(raw)
         given = body if isinstance(body, dict) else {}
         kept = {name: value for name, value in headers.items() if name not in _SECRET_HEADERS}

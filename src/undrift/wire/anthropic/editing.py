@@ -6,11 +6,13 @@ Law: what no edit names is the very object that was given.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from undrift.wire import raw
 from undrift.wire.form import Edit
 
 __all__ = [
     "BINDING_BETA",
     "CLEARING_BETA",
+    "beta_in_body",
     "clear_tool_uses",
     "drop_block",
     "edit",
@@ -26,6 +28,7 @@ BINDING_BETA = "thinking-binding-controls-2026-08-01"
 CLEARING_BETA = "context-management-2025-06-27"
 """Beta of `clear_tool_uses`."""
 
+_BETAS = "anthropic_beta"
 _CLEAR = "clear_tool_uses_20250919"
 
 
@@ -113,6 +116,22 @@ def with_beta(body: Mapping[str, Any], fields: dict[str, Any], beta: str) -> tup
     """
     if not str(body.get("anthropic_version", "")).startswith("bedrock-"):
         return fields, {"anthropic-beta": beta}
-    given = body.get("anthropic_beta")
-    known = given if isinstance(given, list) else []
-    return {**fields, "anthropic_beta": known if beta in known else [*known, beta]}, {}
+    return {**fields, _BETAS: _joined(body.get(_BETAS), beta)}, {}
+
+
+def beta_in_body(body: bytes, betas: str) -> bytes:
+    """Return a body with the flags of a header in it, for Bedrock.
+
+    The version in the body shows no longer which cloud it is for: only the path does.
+    """
+    given = raw.fields(body)
+    known = raw.decode(given[_BETAS], _BETAS) if _BETAS in given else None
+    for beta in betas.split(","):
+        known = _joined(known, beta.strip())
+    found = {**given, _BETAS: raw.encode(known, _BETAS)}
+    return b"{" + b",".join(raw.encode(name) + b":" + bytes(value) for name, value in found.items()) + b"}"
+
+
+def _joined(known: Any, beta: str) -> list[Any]:
+    betas = known if isinstance(known, list) else []
+    return betas if beta in betas else [*betas, beta]
