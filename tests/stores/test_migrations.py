@@ -229,9 +229,31 @@ def test_each_step_is_a_transaction_of_its_own(home: Path):
         seen.append((connection.in_transaction, connection.pragma("user_version")))
 
     connection = new_file(home)
+    migrate(connection, (looks,))
     migrate(connection, (looks, looks, looks))
     migrate(connection, (looks, looks, looks))
     assert seen == [(True, 0), (True, 1), (True, 2)]
+    connection.close()
+
+
+def test_a_new_file_takes_all_steps_in_one_transaction_or_stays_empty(home: Path):
+    connection = new_file(home)
+    ended: list[int] = []
+
+    def ends() -> bool:
+        ended.append(1)
+        return False
+
+    connection.set_commit_hook(ends)
+
+    def fails(_: apsw.Connection) -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        migrate(connection, (*MIGRATIONS, fails))
+    assert (identify(connection), tables(connection)) == (0, set())
+    migrate(connection)
+    assert (identify(connection), len(ended)) == (NEWEST, 1)
     connection.close()
 
 

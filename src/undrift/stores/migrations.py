@@ -259,12 +259,16 @@ def identify(connection: apsw.Connection, newest: int = len(MIGRATIONS)) -> int:
 def migrate(connection: apsw.Connection, migrations: Sequence[Migration] = MIGRATIONS) -> None:
     """Migrate the file to the current layout, one transaction for each step; several processes may do so at once.
 
+    An empty file takes all steps in one transaction: each would wait for the disk.
+
     Raises StoreVersionError: it was written by a newer undrift. Raises StoreError: it belongs to another program.
     """
     while identify(connection, len(migrations)) < len(migrations):
         with transaction(connection):
             version = identify(connection, len(migrations))  # another process may have been first
             if version < len(migrations):
-                migrations[version](connection)
+                steps = migrations[version : version + 1] if version else migrations
+                for step in steps:
+                    step(connection)
                 connection.pragma("application_id", APPLICATION_ID)
-                connection.pragma("user_version", version + 1)
+                connection.pragma("user_version", version + len(steps))
