@@ -118,7 +118,7 @@ def test_a_star_import_gives_every_name():
 
 def test_a_name_that_is_not_there_is_an_attribute_error():
     with pytest.raises(AttributeError, match="no_such_name"):
-        undrift.no_such_name  # noqa: B018
+        undrift.no_such_name  # type: ignore[attr-defined]  # noqa: B018
     assert not hasattr(undrift, "no_such_name")
     with pytest.raises(ImportError, match="no_such_name"):
         exec("from undrift import no_such_name", {})

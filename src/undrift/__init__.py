@@ -122,12 +122,14 @@ _ROOMS = {
 """The module of each name, which is loaded when the name is first used."""
 
 
-def __getattr__(name: str) -> Any:
-    for room, names in _ROOMS.items():
-        if name in names.split():
-            value = globals()[name] = getattr(import_module(room), name)
-            return value
-    raise AttributeError(f"module 'undrift' has no attribute {name!r}")
+if not TYPE_CHECKING:  # a checker that saw it would take every name, misspelled ones too
+
+    def __getattr__(name: str) -> Any:
+        for room, names in _ROOMS.items():
+            if name in names.split():
+                value = globals()[name] = getattr(import_module(room), name)
+                return value
+        raise AttributeError(f"module 'undrift' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -283,7 +283,9 @@ def work_in_body(source: Source, body: list[ast.stmt]) -> Iterator[str]:
                 yield from work_in_expression(source, node.value)
             case ast.If(test=test) if ast.unparse(test) in {"TYPE_CHECKING", "typing.TYPE_CHECKING"}:
                 pass
-            case ast.If(test=test) if ast.unparse(test).startswith(("sys.version_info", "sys.platform")):
+            case ast.If(test=test) if ast.unparse(test).startswith(
+                ("not TYPE_CHECKING", "sys.version_info", "sys.platform")
+            ):
                 yield from work_in_body(source, [*node.body, *node.orelse])
             case ast.If(test=test) if ast.unparse(test) == "__name__ == '__main__'":
                 pass

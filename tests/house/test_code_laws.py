@@ -142,6 +142,7 @@ BAD: list[tuple[Law, str, str]] = [
     (laws.works_not_at_import, "x = dict(a=load())", "calls load at import"),
     (laws.works_not_at_import, "from threading import Lock\nlock = Lock()", "calls Lock at import"),
     (laws.works_not_at_import, "for n in (1, 2):\n    x = n", "runs at import"),
+    (laws.works_not_at_import, "if not TYPE_CHECKING:\n    print(1)", "runs at import (`print(1)`)"),
     (laws.works_not_at_import, "try:\n    import numpy\nexcept ImportError:\n    numpy = None", "runs at import"),
     (laws.is_quiet, "def f():\n    print(1)", ":2: print"),
     (laws.leaves_the_environment_alone, "import os\ndef f():\n    return os.environ.get('A')", ":3: os.environ"),
