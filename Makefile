@@ -1,6 +1,6 @@
 # Every target makes what it needs, inside the repository: packages in .venv, results in build/ and dist/.
 # Packages come through pip's ordinary configuration, and only with the hashes of requirements/*.txt; those of others'
-# suites alone (`conformance`, `clients`) are today's. `browsers` has a lock file of npm.
+# suites alone (`conformance`, `clients`) are today's. `browsers` and `types` have a lock file of npm.
 
 PYTHON ?= python3
 VENV := .venv
@@ -77,7 +77,7 @@ unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all demo figures plugins setup fmt check test build wheel fuzz properties wires twin exact lance bench browsers clients billing profiles soak purge proof powercut faults kills contention flips agents conformance frameworks lock clean help
+.PHONY: all demo figures plugins setup fmt check test build wheel fuzz properties wires twin exact lance sdk types bench browsers clients billing profiles soak purge proof powercut faults kills contention flips agents conformance frameworks lock clean help
 
 all: check test  ## check and test (what `make` alone does)
 
@@ -159,6 +159,15 @@ exact: $(EXACT)  ## the exact counter, and the estimate beside it, with tiktoken
 lance: $(LANCE)  ## the tests of every index of vectors, LanceDB's among them
 	$(LANCE_PY) -m pytest tests/stores/test_vectors.py tests/stores/test_lance.py tests/memory/test_search.py \
 		tests/memory/test_machine.py tests/session/test_purge.py
+
+sdk: $(SELF) $(DEV)  ## every documented quick start of the SDKs through undrift.wrap, sync and async, 60 turns each, beside the same without it
+	$(PY) -m tests.sdk.full
+
+types: $(SELF) $(DEV)  ## user code over the real types of the SDKs, read by mypy and by pyright (from npm, into build/)
+	$(PY) -m mypy --config-file tests/types/mypy.ini
+	@mkdir -p build/types && cp requirements/types/*.json build/types/
+	@cd build/types && npm ci --no-audit --no-fund --loglevel=error
+	build/types/node_modules/.bin/pyright --project tests/types/pyrightconfig.json
 
 bench: $(BENCH) $(EXACT)  ## measure the engine, beside langchain_core's trim_messages, and the estimate of tokens beside tiktoken and rs-bpe
 	TIKTOKEN_CACHE_DIR="$(VOCABULARY)" $(BENCH_PY) -m bench.run
