@@ -1,6 +1,7 @@
 """`undrift.wrap` of the SDKs' clients for the clouds of others: managed where the body may change, said where it may not."""
 
 import asyncio
+import hashlib
 import json
 from collections.abc import Callable
 from typing import Any
@@ -20,6 +21,11 @@ SMALL = Settings(budget_tokens=6_000)
 VERTEX = {"region": "r", "project_id": "p", "access_token": "t", "max_retries": 0}
 BEDROCK = {"aws_region": "r", "max_retries": 0}
 AZURE = {"api_key": "k", "api_version": "2025-01-01", "max_retries": 0}
+HELLO: Any = {"model": CLAUDE, "max_tokens": 99, "messages": [{"role": "user", "content": "Hello."}]}
+REPLY = {
+    "id": "m1", "type": "message", "role": "assistant", "model": CLAUDE, "stop_reason": "end_turn",
+    "content": [{"type": "text", "text": "Hi."}], "usage": {"input_tokens": 11, "output_tokens": 2},
+}  # fmt: skip
 AWS_PATH = "/model/claude-opus-4-5/invoke"
 GOOGLE_PATH = "/v1/projects/p/locations/r/publishers/anthropic/models/claude-opus-4-5:"
 
@@ -185,3 +191,28 @@ def test_another_model_of_bedrock_passes(home):
         http = client._client.post(f"{upstream.url}/model/amazon.nova-pro-v1:0/invoke", json=sent)
     assert http.headers["x-undrift-bypass"] == "not-understood"
     assert json.loads(upstream.requests[0].body) == sent
+
+
+def signature(body: bytes, session: str) -> str:
+    return hashlib.sha256(body + session.encode()).hexdigest()
+
+
+def test_a_signed_request_goes_out_as_it_was_signed(home, monkeypatch, caplog):
+    """The SDK signs body and headers before it sends; only its signer is ours here, because botocore is not installed."""
+
+    def signed(*, headers: Any, data: bytes, **_: Any) -> dict[str, str]:
+        return {"authorization": f"AWS4-HMAC-SHA256 Signature={signature(data, headers['x-undrift-session'])}"}
+
+    monkeypatch.setattr("anthropic.lib.bedrock._client.get_auth_headers", signed)
+    answer = [Send(response(json.dumps(REPLY).encode()))]
+    with (
+        RawUpstream(lambda _: answer) as upstream,
+        anthropic.AnthropicBedrock(base_url=upstream.url, **BEDROCK) as client,
+    ):
+        undrift.wrap(client, home=home)
+        found = client.messages.with_raw_response.create(**HELLO, extra_headers={"x-undrift-session": "run-1"})
+    sent = upstream.requests[0]
+    assert sent.header["authorization"].endswith(signature(sent.body, sent.header["x-undrift-session"]))
+    assert found.headers["x-undrift-bypass"] == "signed"
+    assert found.parse().content[0].text == "Hi."
+    assert "with an API key it is managed" in caplog.text

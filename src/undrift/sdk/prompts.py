@@ -91,9 +91,11 @@ class PromptManager:
             read: Returns the request's body.
             headers: Those of the request; they are changed to go with what is sent.
         """
-        named = headers.pop(SESSION_HEADER, "")
         if headers.get("authorization", "").startswith(_SIGNED):
-            return self._bypassed(call, "signed", "its signature covers the body, so the body must not change")
+            return self._bypassed(
+                call, "signed", "its signature covers body and headers; with an API key it is managed"
+            )
+        named = headers.pop(SESSION_HEADER, "")
         try:
             managed = self._prepared(call, read(), named, asks_again=_TOOL_RUNNER in headers.get(_HELPER_HEADER, ""))
         except Exception as error:  # noqa: BLE001 - after any fault the request must go out
