@@ -7,7 +7,6 @@ Law: google-genai is never imported; its classes are taken from the objects at h
 """
 
 import copy
-import json
 import logging
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
@@ -20,6 +19,7 @@ from undrift.errors import InputError
 from undrift.sdk.calls import SdkCall, call_of
 from undrift.sdk.off_loop import OffLoop
 from undrift.sdk.prompts import SESSION_HEADER, ManagedPrompt, PromptManager
+from undrift.wire import raw
 
 __all__ = ["inner_client", "manage_inner"]
 
@@ -155,9 +155,9 @@ def _prepared(manager: PromptManager, http_request: Any) -> tuple[ManagedPrompt 
         given = http_request.headers.items()
         renewed.headers = {SESSION_HEADER if name.lower() == SESSION_HEADER else name: value for name, value in given}
         setattr(renewed, _MANAGER, manager)
-        managed = manager.prepare(call, lambda: json.dumps(http_request.data).encode("ascii"), renewed.headers)
+        managed = manager.prepare(call, lambda: raw.encode(http_request.data), renewed.headers)
         if managed.body is not None:
-            renewed.data = json.loads(managed.body)  # with credentials of Vertex AI the SDK takes no bytes
+            renewed.data = raw.decode(managed.body)  # with credentials of Vertex AI the SDK takes no bytes
     except Exception as error:  # noqa: BLE001 - the request goes out after any fault
         _log.warning("the original request is sent unchanged: %s: %s", type(error).__name__, error)
         return None, http_request
@@ -181,5 +181,5 @@ def _has_answer(response: Any, managed: ManagedPrompt, inner: Any) -> bool:
 
 def _joined(parts: list[Any]) -> bytes:
     """Return the chunks of an answer as one array, which is another form that Gemini answers in."""
-    texts = (part if isinstance(part, str) else json.dumps(part) for part in parts)
-    return f"[{','.join(texts)}]".encode("utf-8", "surrogatepass")
+    texts = (part.encode("utf-8", "surrogatepass") if isinstance(part, str) else raw.encode(part) for part in parts)
+    return b"[" + b",".join(texts) + b"]"
