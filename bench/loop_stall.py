@@ -48,8 +48,11 @@ def _messages(kind: str, count: int) -> list[dict[str, Any]]:
     """Return the messages of a history; but for `many` the first result of a tool has a million characters."""
     messages = list(itertools.islice(conversation(), count))
     if not kind.startswith("many"):
-        texts = (m["content"][-1].get("content", "") for m in conversation(3) if m["role"] == "user")
-        huge = "".join(itertools.islice(texts, 1_500))[:_CHARACTERS]
+        huge = ""
+        for message in conversation(3):
+            huge += message["content"][-1].get("content", "")
+            if len(huge) >= _CHARACTERS:
+                break
         messages[2] = {"role": "user", "content": [{**messages[2]["content"][0], "content": huge}]}
     return messages
 

@@ -60,6 +60,7 @@ def test_a_stop_of_the_loop_is_counted_and_what_other_programs_took_is_not():
 
 @pytest.mark.parametrize("bare", [[], ["--bare"]])
 def test_the_measure_of_the_loop_runs(monkeypatch, capsys, bare):
+    monkeypatch.setattr(loop_stall, "idle", lambda: "not measured")
     monkeypatch.setattr(loop_stall, "_CHARACTERS", 20_000)
     monkeypatch.setattr(loop_stall, "_LENGTHS", {"many small messages": 21, "a huge result that leaves": 11})
     assert loop_stall.main(["--rounds", "1", *bare]) == 0
