@@ -80,6 +80,7 @@ __all__ = [
 ]
 
 __version__ = "0.1.0"
+"""The version of the package, as `undrift --version` prints it."""
 
 _ROOMS = {
     "undrift.core.agent_rules": "AGENT_RULES TASK_TOOL_SCHEMA",

@@ -49,6 +49,7 @@ class Reset:
 
 
 Step = Send | Wait | Hold | Close | Reset
+"""One step of an answer."""
 
 
 @dataclass(frozen=True, slots=True)
