@@ -184,8 +184,8 @@ def _figures(decision: Decision) -> list[str]:
         return []
     total, protected, budget, target = (detail[name] for name in names)
     sentence = (
-        f"The window was {total:,} tokens, and {protected:,} of them had to stay. The budget was {budget:,} tokens, the "
-        f"prune stopped at {target:,} tokens, and this freed {count(decision.tokens_saved, 'token')}."
+        f"In undrift's own count the window was {total:,} tokens, and {protected:,} of them had to stay. The budget was "
+        f"{budget:,}, the prune stopped at {target:,}, and this freed {count(decision.tokens_saved, 'token')}."
     )
     return [sentence, *_moment(detail)]
 

@@ -39,7 +39,8 @@ class Reasons:
 
     @property
     def _marks(self) -> str:
-        return f"pruned to {self.figures['target_tokens']:,} of {self.figures['budget_tokens']:,} tokens"
+        # A share: the figures are in our own count, and the budget that a person set is in the provider's.
+        return f"pruned to {self.figures['target_tokens'] / max(1, self.figures['budget_tokens']):.0%} of the budget"
 
     @property
     def _without_command(self) -> dict[str, bool]:
