@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.builders import body, opened, rounds, user
+from tests.wire.sdks import sdk
 from undrift import AsyncSession, Settings
 from undrift.errors import WireError
 from undrift.session import telemetry
@@ -161,6 +162,24 @@ def test_a_turn_is_a_child_of_what_the_program_is_doing_also_in_asyncio(tmp_path
     assert turn.parent is not None
     assert turn.context.trace_id == turn.parent.trace_id
     assert answer.parent is None
+
+
+def test_a_managed_client_of_an_sdk_has_the_spans_of_its_turns_below_the_callers(tmp_path, seen):
+    import undrift
+
+    one = sdk("openai-chat", is_async=True)
+    client = undrift.wrap(one.client, session="s", home=tmp_path)
+
+    async def turns() -> None:
+        with trace.get_tracer("program").start_as_current_span("request"):
+            await client.chat.completions.create(**one.fields([one.asked]))
+        await client.close()
+
+    asyncio.run(turns())
+    spans = {span.name: span for span in seen.spans}
+    assert spans["undrift.prepare"].parent is not None
+    assert spans["undrift.prepare"].attributes["gen_ai.provider.name"] == "openai"
+    assert spans["undrift.record"].attributes["gen_ai.usage.input_tokens"] == 90
 
 
 def test_ids_that_a_log_could_not_hold_are_made_safe(tmp_path, seen):

@@ -261,3 +261,36 @@ def test_a_file_or_what_was_not_awaited_in_a_body_is_named(tmp_path, wire, reque
             session.prepare(one.fields([{"role": "user", kind: [coroutine]}]), wire=wire)
         with pytest.raises(WireError, match="a file: give its content"):
             session.prepare(one.fields([{"role": "user", kind: [{"type": "text", "text": tmp_path}]}]), wire=wire)
+
+
+def test_the_config_of_googles_sdk_is_counted_and_sent_as_it_is(tmp_path):
+    one = sdk("gemini")
+    from google.genai import types
+
+    def read(path: str) -> str:
+        """Read a file whose path is given."""
+        return path
+
+    config = types.GenerateContentConfig(
+        system_instruction=LARGE,
+        tools=[read],
+        automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True),
+    )
+    history = [one.asked]
+    for n in range(ROUNDS):
+        history += [*one.said(one.reply(n)), one.result(n)]
+    with opened(tmp_path, budget_tokens=3_000) as session:
+        prepared = session.prepare(one.fields(history, config=config), wire="gemini")
+        without = session.prepare(one.fields(history), wire="gemini")
+    assert prepared.actions
+    assert prepared.body["config"] is config
+    assert prepared.tokens_before - without.tokens_before > 400
+    assert one.sent(**prepared.body)["systemInstruction"]["parts"] == [{"text": LARGE}]
+
+
+def test_what_has_no_end_is_refused(tmp_path):
+    from itertools import repeat
+
+    one = sdk("anthropic")
+    with opened(tmp_path) as session, pytest.raises(WireError, match="has no end"):
+        session.prepare(one.fields(repeat(one.asked)))

@@ -79,6 +79,17 @@ def test_the_streams_final_objects_are_answers(tmp_path):
         assert read_of(session, seen[-1], "openai-responses") == RIGHT
 
 
+def test_the_events_and_the_final_completion_of_openais_helper_are_answers(tmp_path):
+    one = sdk("openai-chat")
+    one.events = events("openai-chat", 1)
+    with opened(tmp_path) as session, one.client.chat.completions.stream(**one.fields([one.asked])) as stream:
+        seen = list(stream)
+        assert read_of(session, stream.get_final_completion(), "openai-chat") == RIGHT
+        assert read_of(session, seen, "openai-chat") == RIGHT
+        with pytest.raises(WireError, match="one event"):
+            session.record(seen[0], wire="openai-chat")
+
+
 def test_the_beta_messages_are_answers_too(tmp_path):
     one = sdk("anthropic")
     one.reply(1)

@@ -68,7 +68,7 @@ class Request:
         is_array = self.is_bytes and memoryview(self._raws.get(name, b""))[:1].tobytes() == b"["
         if not is_array:
             items = self._form.items(self._history(name))
-            pairs = [self._converter.plain(item, f"{name}[{i}]") for i, item in enumerate(items)]
+            pairs = [self._pair(item, number) for number, item in enumerate(items)]
             self._encoded = [encoded for encoded, _ in pairs]
             self._whole = self._encoded if self.is_bytes else [item for _, item in pairs]
             self._keep_drained(name, self._whole)
@@ -132,6 +132,15 @@ class Request:
             return self._given_field(name)
         is_left_out = self.beginning is not None and name == self._form.HISTORY
         return raw.decode((raw.fields(self._bytes) if is_left_out else self._raws)[name], name)
+
+    def _pair(self, item: Any, number: int) -> tuple[bytes, Any]:
+        """Return an item as bytes and as plain JSON; see `Converter.plain`."""
+        if type(item) is dict:
+            try:
+                return raw.encode(item), item
+            except WireError:
+                pass  # it holds an object: converted below. `suppress` costs as much as the encoding
+        return self._converter.plain(item, f"{self._form.HISTORY}[{number}]")
 
     def _given_field(self, name: str) -> Any:
         value = self._given[name]

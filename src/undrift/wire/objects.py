@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, MappingView, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import date
 from enum import Enum
+from itertools import islice
 from types import NoneType
 from typing import Any
 
@@ -30,6 +31,7 @@ OpenAI's SDKs: they leave out a field that the API did not set. Providers refuse
 _SCALARS = frozenset({str, int, float, bool, NoneType})
 _CONTAINERS = frozenset({dict, list})
 _JSON_TYPES = _SCALARS | _CONTAINERS
+_MOST = 1_000_000  # of what can be read only once: it may have no end
 _LEFT_OUT = frozenset({"NotGiven", "Omit"})
 _TEXTS = (str, bytes, bytearray, memoryview, UserString)
 
@@ -105,7 +107,7 @@ class Converter:
         known: WireError | None = None
         try:
             encoded = raw.encode(value, path)
-            if _is_plain_outside(value):
+            if type(value) is dict or _is_plain_outside(value):
                 return encoded, value
         except WireError as error:
             known = error
@@ -129,9 +131,13 @@ class Converter:
         return self._list(value, path)
 
     def _list(self, value: Any, path: str) -> list[Any]:
-        if isinstance(value, Iterator):
-            self.drained.append(path)
-        return list(value)
+        if not isinstance(value, Iterator):
+            return list(value)
+        self.drained.append(path)
+        found = list(islice(value, _MOST + 1))
+        if len(found) > _MOST:
+            raise WireError(f"at most {_MOST:,} are possible: this {type(value).__name__} has no end", path=path)
+        return found
 
     def _rebuilt(self, value: Any, path: str) -> Any:
         if type(value) in _SCALARS:
@@ -183,15 +189,22 @@ def _described(value: Any) -> Any:
         return {key: _described(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
         return [_described(inner) for inner in value]
-    schema = getattr(value, "model_json_schema", None) if isinstance(value, type) else None
-    if callable(schema):
-        try:
-            return _described(schema())
-        except Exception:  # noqa: BLE001 - foreign code may raise anything
-            return {"name": value.__name__}
-    if inspect.isroutine(value) or isinstance(value, type):
+    if isinstance(value, type):
+        return _from_foreign(value, "model_json_schema", {"name": value.__name__})
+    if callable(getattr(value, "model_dump", None)):  # it holds a function, so that it has no JSON
+        return _from_foreign(value, "model_dump", value, exclude_unset=True, by_alias=True)
+    if inspect.isroutine(value):
         return {"name": value.__name__, "description": inspect.getdoc(value) or "", "parameters": _signature(value)}
     return value
+
+
+def _from_foreign(value: Any, method: str, otherwise: Any, **ways: Any) -> Any:
+    try:
+        return _described(getattr(value, method)(**ways))
+    except RecursionError:
+        raise
+    except Exception:  # noqa: BLE001 - foreign code may raise anything
+        return otherwise
 
 
 def _signature(value: Any) -> str:

@@ -55,6 +55,9 @@ class Offered:
 def offered_tools(fields: Mapping[str, Any]) -> Offered:
     """Return the tools that a body, or an item that adds tools to it, lists."""
     names: dict[str, bool] = {}
+    config = fields.get("config")  # how Google's SDK takes them
+    if isinstance(config, Mapping) and "tools" not in fields:
+        fields = config
     for field in _FIELDS:
         for name, is_deferred in _named(fields.get(field), "", _DEEPEST):
             names[name] = names.get(name, True) and is_deferred

@@ -28,6 +28,9 @@ class Fields(Mapping[str, Any]):
             self._values[name] = self._read(name)
         return self._values[name]
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._given  # without reading the field
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._given)
 

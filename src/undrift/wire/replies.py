@@ -112,13 +112,19 @@ def _of_bytes(given: bytes, wire: str) -> Mapping[str, Any]:
 def _of_events(given: list[Any], wire: str) -> Mapping[str, Any]:
     """Join the events of a stream. Raises WireError: they are no events, or not all of them."""
     try:
-        events = [objects.plain(event)[1] for event in given]
+        events = [_bare(objects.plain(event)[1]) for event in given]
     except WireError:
         events = []
     joined = sse.joined(wire, events) if events and all(isinstance(event, Mapping) for event in events) else None
     if joined is None:
         raise WireError(f"a reply must not be a list, unless it holds all events of one stream; {_WHOLE}")
     return joined
+
+
+def _bare(event: Any) -> Any:
+    """Return the chunk in an event of a helper of OpenAI's SDK; every other event unchanged."""
+    is_wrapped = isinstance(event, Mapping) and event.get("type") == "chunk"
+    return event.get("chunk") if is_wrapped and isinstance(event.get("chunk"), Mapping) else event
 
 
 def _refusal(given: Any) -> str:

@@ -26,6 +26,14 @@ __all__ = [
 
 NAME = "gemini"
 HISTORY = "contents"
-BESIDE: tuple[str, ...] = ("systemInstruction", "system_instruction", "tools")
-CACHED: tuple[str, ...] = ("cachedContent", "cached_content", "systemInstruction", "system_instruction", "tools")
+BESIDE: tuple[str, ...] = ("systemInstruction", "system_instruction", "tools", "config")
+"""``config`` is how Google's SDK takes the others; the provider's own JSON does not have it."""
+CACHED: tuple[str, ...] = (
+    "cachedContent",
+    "cached_content",
+    "systemInstruction",
+    "system_instruction",
+    "tools",
+    "config",
+)
 ADJACENT = True

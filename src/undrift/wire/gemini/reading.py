@@ -54,6 +54,9 @@ def beside_texts(beside: Mapping[str, Any]) -> Iterator[str]:
             yield text if isinstance(text, str) else json_text(part)
     if tools := beside.get("tools"):
         yield json_text(tools)
+    config = beside.get("config")
+    if isinstance(config, Mapping):
+        yield from beside_texts({name: value for name, value in config.items() if name != "config"})
 
 
 def read(item: Any, path: str) -> View:
