@@ -108,8 +108,9 @@ def trim(messages: list[M], budget_tokens: int, *, wire: str = "anthropic") -> T
     stay legal for the provider. Pass the whole history each time.
 
     Nothing is remembered. Each call decides from the start, so the beginning of the prompt changes from turn to turn, and
-    the provider writes its prompt cache again. No text that left can be recalled later, except from `left`. `Session`
-    keeps the beginning and every text, and counts in the provider's own tokens: change to it when that matters.
+    the provider writes its prompt cache again. In a loop this can cost more than to send everything. No text that left
+    can be recalled later, except from `left`. `Session` keeps the beginning and every text, and counts in the provider's
+    own tokens: change to it when that matters.
 
     Some Claude models bind their thinking to the history and refuse an edited one. `Session` adds what they need;
     docs/trim.md says how to do it here.
