@@ -23,8 +23,9 @@ def named(entry_ids: Sequence[str]) -> str:
 class ContextPruner:
     """Cut a list of entries down to a token budget, and never what is pinned.
 
-    Entries of the types in `undrift.PINNED_TYPES` (tas, requirements, spec) stay under any budget, and so do the newest
-    N tool results with their calls. The result is at or under the budget whenever the pinned entries are.
+    The pin rule: entries of the types in `undrift.PINNED_TYPES` (tas, requirements, spec) stay under any budget. So do
+    the newest N tool results with their calls. The budget contract, [3_MCP-RISK-303]: the result is at or under the
+    budget whenever the pinned entries are.
 
     Args:
         settings: N is their `keep_tool_results`; default: read from the environment now, once.
