@@ -13,6 +13,7 @@ import asyncio
 import json
 import sys
 from collections.abc import AsyncIterator
+from urllib.parse import quote
 
 import uvicorn
 from anthropic import AsyncAnthropic
@@ -29,7 +30,7 @@ class Chat:
     """The conversation of one user."""
 
     def __init__(self, user: str) -> None:
-        self.header = {"x-undrift-session": f"chat-{user}"}
+        self.header = {"x-undrift-session": f"chat-{quote(user)}"}  # a header takes plain letters only
         self.messages = []
         self.lock = asyncio.Lock()  # a second question of the same user waits for the first answer
 

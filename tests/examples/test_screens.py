@@ -63,3 +63,4 @@ def test_a_server_keeps_its_users_apart_and_in_budget(tmp_path: Path) -> None:
             assert theirs not in text
             assert f'"chat-{"bob" if number % 2 else "ann"}"' in line
             assert '"bypass": null' in line
+        assert '"chat-J%C3%B6rg%20%0A"' in ask(address, "J%C3%B6rg%20%0A", "taxes")[1]
