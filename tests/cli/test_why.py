@@ -24,8 +24,8 @@ def test_a_result_that_left_is_explained(tmp_path: Path):
     assert reason == f"It left the window: {left['reason']}"
     number = r"\d[\d,]*"
     assert re.fullmatch(
-        rf"In undrift's own count the window was {number} tokens, and {number} of them had to stay. The budget was 6,000, "
-        rf"the prune stopped at {number}, and this freed {number} tokens?.",
+        rf"The window was {number} tokens, and {number} of them had to stay. The budget was 6,000 tokens, the prune stopped "
+        rf"at {number} tokens, and this freed {number} tokens?.",
         figures,
     )
     assert moment == "Why at that moment: the window exceeded the budget."

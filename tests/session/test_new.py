@@ -110,22 +110,38 @@ def test_what_another_process_decided_first_is_not_new_here(tmp_path: Path):
     assert prepared.actions == found[0].actions == found[0].new
 
 
-def test_a_pin_and_a_note_are_new_once_and_a_pin_that_is_put_in_again_is_new_again(tmp_path: Path):
-    """A client that compacts sends another history: the pin is put into that, by another action."""
+def test_a_pin_and_a_note_are_actions_but_nothing_that_left(tmp_path: Path):
     with opened(tmp_path, **BUDGET) as session:
         session.pin("requirements", "Names carry units.")
-        first = checked(session.prepare(body(TASK)))
-        assert [one.kind for one in first.new] == ["pinned"]
         assert checked(session.prepare(body(TASK))).new == ()
         session.scratchpad.write("the port is 8080")
         longer = [TASK, *rounds(2), assistant(text("done")), user("and now?")]
         noted = checked(session.prepare(body(*longer)))
-        assert [one.kind for one in noted.new] == ["noted"]
         assert {one.kind for one in noted.actions} == {"pinned", "noted"}
-        compacted = [user("Summary: the files were read."), assistant("Yes."), user("Go on.")]
-        anew = checked(session.prepare(body(*compacted)))
-        assert "pinned" in [one.kind for one in anew.new]
-        assert "pinned" not in [one.kind for one in checked(session.prepare(body(*compacted))).new]
+        assert noted.new == ()
+        pruned = checked(session.prepare(body(*longer, *rounds(14))))
+        assert {one.kind for one in pruned.new} == {"pruned"}
+
+
+def test_what_left_is_named_and_a_call_leaves_with_its_result(tmp_path: Path):
+    with opened(tmp_path, **BUDGET) as session:
+        named = [one.what for one in session.prepare(body(*HISTORY)).new]
+    assert named[:4] == ["call of Read", "result of Read"] * 2
+
+
+def test_figures_for_a_person_are_in_the_tokens_of_the_provider(tmp_path: Path):
+    """The provider counts half of what undrift estimates: the reason names the budget that the user set."""
+    with opened(tmp_path, **BUDGET, token_counter="estimate") as session:
+        first = session.prepare(body(TASK, *rounds(3, characters=100)))
+        usage = {"input_tokens": first.tokens_after // 2, "output_tokens": 1}
+        session.record({"type": "message", "role": "assistant", "content": [], "usage": usage})
+        prepared = session.prepare(body(TASK, *rounds(3, characters=100), *rounds(40, first=3)))
+        action = prepared.new[0]
+        decision = session.why(action.ref)
+    assert decision is not None
+    assert decision.detail["scale"] == [pytest.approx(0.5, abs=0.01), 0.0]
+    assert decision.detail["budget_tokens"] == pytest.approx(2 * 1_400, rel=0.02)
+    assert action.reason.endswith("of 1,400 tokens)")
 
 
 def test_a_fork_has_no_news_of_what_its_parent_decided(tmp_path: Path):

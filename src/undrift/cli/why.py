@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from undrift.cli.draw import next_commands, say
 from undrift.cli.of_session import home_options
 from undrift.cli.show import again, count, echo_json, first_line, safe
 from undrift.cli.task_view import TaskView, moment
+from undrift.core.text.calibration import Calibration
 from undrift.errors import RecallError, StoreCorrupt
 from undrift.stores.base import Operation
 from undrift.stores.contract import Store
@@ -70,14 +71,10 @@ class _Answer:
     @property
     def what(self) -> str:
         entry = self.original.entry
-        role, kind = _meta(self.original, "role"), _meta(self.original, "kind")
-        if kind == "result" or entry.type == "tool_result":
-            return f"a result of {self.tool or 'a tool'}"
-        if kind == "call":
-            return f"a call of {self.tool or 'a tool'}"
         if self.original.source == "pin":
             return f"a pinned text ({entry.type})"
-        return {"user": "a text of the user", "assistant": "a text of the agent"}.get(role or "", f"a {entry.type}")
+        known = {"tool_name": self.tool} if self.tool else {}
+        return f"a {replace(entry, metadata={**(entry.metadata or {}), **known}).what}"
 
     def lines(self) -> list[str]:
         """Return the sentences for a person."""
@@ -182,12 +179,19 @@ def _figures(decision: Decision) -> list[str]:
     names = ("total_tokens", "protected_tokens", "budget_tokens", "target_tokens")
     if not all(type(detail.get(name)) is int for name in names):
         return []
-    total, protected, budget, target = (detail[name] for name in names)
+    total, protected, budget, target = (_calibration(detail).tokens(detail[name]) for name in names)
     sentence = (
-        f"In undrift's own count the window was {total:,} tokens, and {protected:,} of them had to stay. The budget was "
-        f"{budget:,}, the prune stopped at {target:,}, and this freed {count(decision.tokens_saved, 'token')}."
+        f"The window was {total:,} tokens, and {protected:,} of them had to stay. The budget was {budget:,} tokens, the "
+        f"prune stopped at {target:,} tokens, and this freed {count(decision.tokens_saved, 'token')}."
     )
     return [sentence, *_moment(detail)]
+
+
+def _calibration(detail: Mapping[str, Any]) -> Calibration:
+    """Return what turns the figures of a decision into the provider's tokens."""
+    scale: Any = detail.get("scale")
+    is_known = isinstance(scale, list) and [type(one) in (int, float) for one in scale] == [True, True]
+    return Calibration(*scale) if is_known else Calibration()
 
 
 _MOMENTS = {
@@ -204,7 +208,11 @@ def _moment(detail: Mapping[str, Any]) -> list[str]:
     moment_, stays = _MOMENTS.get(str(detail.get("moment"))), detail.get("stays_tokens")
     if moment_ is None:
         return []
-    left_alone = f"; the first {stays:,} tokens did not change, so the cache still served them" if stays else ""
+    left_alone = (
+        f"; the first {_calibration(detail).tokens(stays):,} tokens did not change, so the cache still served them"
+        if stays
+        else ""
+    )
     return [f"Why at that moment: {moment_}{left_alone}."]
 
 

@@ -106,16 +106,11 @@ def _common(decided: Sequence[Decision], conversation: Conversation) -> list[Dec
     """Return the decisions that were made in this history, about blocks of it; and the notes that say what left of it."""
     numbers = conversation.numbers
     here = [d for d in decided if taken_at(d) in numbers and place_of(d.entry_id) in numbers]
-    about = [d for d in here if d.kind in _SHARED and not _is_note(d)]
+    about = [d for d in here if d.kind in _SHARED and not d.is_about_our_text]
     refs = {d.detail.get("shown") or d.ref for d in about}
     has_summaries = any(d.kind == "evicted" for d in here)  # a note may repeat one
     notes = {d.entry_id for d in here if not has_summaries and _lists_only(refs, d)}
-    return [d for d in here if d.entry_id in notes or (d.kind in _SHARED and not _is_note(d))]
-
-
-def _is_note(decision: Decision) -> bool:
-    """Tell whether a decision is about a text of ours."""
-    return ":" in decision.entry_id
+    return [d for d in here if d.entry_id in notes or (d.kind in _SHARED and not d.is_about_our_text)]
 
 
 def _lists_only(refs: Collection[str], decision: Decision) -> bool:
@@ -128,7 +123,7 @@ def _lists_only(refs: Collection[str], decision: Decision) -> bool:
 def _entries(common: Sequence[Decision], conversation: Conversation, at_ms: int) -> Iterator[ContextEntry]:
     """Yield the entries of the items that these decisions are about, and their notes."""
     items, numbers = conversation.window.items, conversation.numbers
-    for number in sorted({numbers[place_of(d.entry_id)] for d in common if not _is_note(d)}):
+    for number in sorted({numbers[place_of(d.entry_id)] for d in common if not d.is_about_our_text}):
         yield from items[number].entries
     for decision in common:
         if decision.kind == "noted":

@@ -122,7 +122,7 @@ class Preparer:
         self._follow_tasks(conversation, warnings)
         calibration = self._log.calibration(known.name, conversation.numbers)
         texts = Texts(self._context.scratchpad.note(warnings), self._about_newest_words(conversation, warnings))
-        room = Room(calibration.counted(budget), fixed, self.settings.is_auto)
+        room = Room(calibration.counted(budget), fixed, self.settings.is_auto, calibration)
         asked = cache_life.seconds_of(conversation.marked, request.fields) or beside.cache_seconds
         key, before = model_key(self.newest_model), conversation.window
         cache = self._cache.of(known, key, asked)
@@ -163,7 +163,7 @@ class Preparer:
             warnings=tuple(warnings),
         )
         if items is not None:
-            decided = (decision.entry_id for decision in carried.written)
+            decided = (decision.entry_id for decision in carried.written if not decision.is_about_our_text)
             prepared = prepared.telling(window.action_count, lambda: window.actions, decided)
         write_turn(self.id, prepared, carried.written)
         return prepared

@@ -37,8 +37,8 @@ class Prepared(_Late):
             original was purged has none: there is nothing to recall.
         headers: HTTP headers that must go with the edited body.
         warnings: Sentences for a human; empty when all is well.
-        new: Those of `actions` that were decided on this turn, in the same order. Decisions of another process, or of
-            the session from which this one was forked, are not among them. It does not count for equality, because a
+        new: What left on this turn: those of `actions` that were decided now, in the same order. Pins and notes are not
+            among them, nor decisions of another process or of the session from which this one was forked. It does not count for equality, because a
             retry finds everything decided.
     """
 

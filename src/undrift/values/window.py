@@ -103,6 +103,16 @@ class ContextEntry:
         return self.metadata.get(name) if self.metadata else None
 
     @property
+    def what(self) -> str:
+        """The text's kind for a person, such as ``result of Read`` or ``text of the user``."""
+        kind, role = self.meta("kind"), self.meta("role")
+        if kind == "result" or self.type == "tool_result":
+            return f"result of {self.meta('tool_name') or 'a tool'}"
+        if kind == "call":
+            return f"call of {self.meta('tool_name') or 'a tool'}"
+        return {"user": "text of the user", "assistant": "text of the agent"}.get(str(role), self.type)
+
+    @property
     def pair_id(self) -> str | None:
         """The id that a call and its result share, or None."""
         value = self.metadata.get("pair_id") if self.metadata else None
@@ -136,8 +146,10 @@ class Action:
             - ``pinned``, ``noted``: a pin or a note was added
         entry_id: The block's id, stable across turns and restarts.
         reason: One sentence for a human.
-        tokens_saved: What it frees in each window from now on; negative for a pin and a note.
+        tokens_saved: What it frees in each window from now on, in undrift's own estimate; negative for a pin and a note.
         ref: The reference for `Session.recall` and `Session.why`.
+        what: The block, such as ``result of Read``, ``call of Read`` or ``text of the agent``. A call leaves with its
+            result, as two actions. Empty for a pin and a note, and for a block that left before this process began.
     """
 
     kind: Literal["pruned", "cut", "trimmed", "folded", "evicted", "pinned", "noted"]
@@ -145,9 +157,17 @@ class Action:
     reason: str
     tokens_saved: int
     ref: str
+    what: str = field(default="", compare=False)
 
     def __repr__(self) -> str:
-        parts = (quoted(self.kind), saved(self.tokens_saved), f"ref={quoted(self.ref)}", quoted(self.reason, 50))
+        about = (quoted(self.what),) if self.what else ()
+        parts = (
+            quoted(self.kind),
+            *about,
+            saved(self.tokens_saved),
+            f"ref={quoted(self.ref)}",
+            quoted(self.reason, 50),
+        )
         return f"{type(self).__name__}({', '.join(parts)})"
 
 
@@ -209,6 +229,11 @@ class Decision:
     tokens_saved: int
     ref: str
     detail: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_about_our_text(self) -> bool:
+        """True if it is about a pin or a note of ours, not about a block of the client."""
+        return ":" in self.entry_id
 
 
 @dataclass(frozen=True, slots=True)

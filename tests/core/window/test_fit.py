@@ -74,7 +74,7 @@ def test_the_oldest_leave_down_to_the_low_water_mark_in_one_batch():
         assert decision.tokens_saved == 100
         assert decision.ref == f"ref-{decision.entry_id}"
         assert decision.detail["total_tokens"] == 1_010
-        assert "75% of the budget" in decision.reason
+        assert "750 of 1,000" in decision.reason
 
 
 def test_a_call_leaves_with_its_result_and_stays_with_it():

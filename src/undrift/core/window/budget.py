@@ -173,7 +173,7 @@ def _planned(window: Window, turn: Turn, thresholds: Thresholds, *, is_due: bool
         wanted=called_back(list(window.given)),
     )
     known = (lambda: tools.known(window)) if rules.policy == "worth" else None
-    wording = Wording(tools.count, tools.ref_of, tools.names_recall)
+    wording = Wording(tools.count, tools.ref_of, tools.names_recall, turn.room.calibration)
     return plan_turn(prompt, policy, wording, known=known, thresholds=thresholds, is_due=is_due)
 
 

@@ -2,9 +2,10 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from undrift.core.text.calibration import Calibration
 from undrift.core.window.keep import Kept, Ranges
 from undrift.core.window.paste import Cut
 from undrift.core.window.shrink import Lean
@@ -21,12 +22,13 @@ Freed: TypeAlias = list[tuple[Decision, int]]
 class Wording:
     """The functions and the choice of words for a text that lost lines.
 
-    `names_recall`: whether a mark names the command that recalls the whole text.
+    `names_recall`: whether a mark names the command that recalls the whole text. `calibration`: see `Room`.
     """
 
     count: Callable[[str], int]
     ref_of: Callable[[str], str]
     names_recall: bool = True
+    calibration: Calibration = field(default_factory=Calibration)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +41,17 @@ class Reasons:
 
     @property
     def _marks(self) -> str:
-        # A share: the figures are in our own count, and the budget that a person set is in the provider's.
-        return f"pruned to {self.figures['target_tokens'] / max(1, self.figures['budget_tokens']):.0%} of the budget"
+        target, budget = (
+            self.wording.calibration.tokens(self.figures[f"{name}_tokens"]) for name in ("target", "budget")
+        )
+        return f"pruned to {target:,} of {budget:,} tokens"
+
+    @property
+    def _detail(self) -> dict[str, Any]:
+        """The figures for the decision, in our counts; `scale` turns them into the provider's."""
+        told = self.wording.calibration
+        is_plain = told == Calibration()
+        return {**self.figures, **({} if is_plain else {"scale": [round(told.slope, 4), round(told.offset_tokens, 1)]})}
 
     @property
     def _without_command(self) -> dict[str, bool]:
@@ -51,7 +62,7 @@ class Reasons:
         """Remove the oldest entries."""
         older = f"older than the newest that fit ({self._marks})"
         misfit = f"could not fit even alone beside what must stay ({self._marks})"
-        return [self._without(e, misfit if e.id in alone else older, self.figures) for e in entries if e.id in gone_ids]
+        return [self._without(e, misfit if e.id in alone else older, self._detail) for e in entries if e.id in gone_ids]
 
     def by_worth(
         self, entries: Sequence[ContextEntry], gone_ids: set[str], kept: Kept, leaner: Mapping[str, Lean]
@@ -62,7 +73,7 @@ class Reasons:
             worth, tokens = kept.worth.get(entry.id, (0.0, entry.token_count))
             price = kept.price if math.isfinite(kept.price) else 0.0
             scores = {"worth": round(worth, 2), "unit_tokens": tokens, "price": round(price, 4)}
-            figures = {**self.figures, **scores}
+            figures = {**self._detail, **scores}
             if entry.id in gone_ids:
                 found.append(self._without(entry, self._too_dear(worth, tokens, price), figures))
                 continue
@@ -75,8 +86,8 @@ class Reasons:
     def _too_dear(self, worth: float, tokens: int, price: float) -> str:
         if not price:
             return f"no room was left next to what must stay ({self._marks})"
-        score = f"{worth / max(1, tokens):.3f} a token; to stay it needed {price:.3f}"
-        return f"its names and lines that no newer text has score {score} ({self._marks})"
+        score = f"{worth / max(1, tokens):.3f} a token, and {price:.3f} was needed to stay"
+        return f"what it alone still shows was worth {score} ({self._marks})"
 
     def _without(self, entry: ContextEntry, reason: str, figures: Mapping[str, Any]) -> tuple[Decision, int]:
         cut = self.cuts.get(entry.id)

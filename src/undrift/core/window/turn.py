@@ -6,6 +6,7 @@ Law: nothing here changes during a turn. The functions depend on their arguments
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
+from undrift.core.text.calibration import Calibration
 from undrift.core.window.auto_budget import LEAST_HISTORY_TOKENS
 from undrift.core.window.bank import Account
 from undrift.core.window.low_water import Cache
@@ -23,12 +24,14 @@ _PLAN_AGENT = "plan"
 class Room:
     """The token budget of the window, and the tokens of the parts that are sent in addition to the history.
 
-    `is_auto`: the budget is the model's limit, and below it text leaves where that costs nothing.
+    `is_auto`: the budget is the model's limit, and below it text leaves where that costs nothing. `calibration`: turns our
+    counts into the provider's, for sentences; all decisions are made in our counts.
     """
 
     budget_tokens: int
     fixed_tokens: int
     is_auto: bool = False
+    calibration: Calibration = field(default_factory=Calibration)
 
     @property
     def pruned_from_tokens(self) -> int:

@@ -327,16 +327,17 @@ class Window:
     @cached_property
     def actions(self) -> tuple[Action, ...]:
         """The changes of this history's blocks, in order; a purged original has none."""
-        found: list[Decision] = []
+        found: list[tuple[Decision, str]] = []
         for number in sorted(self.sent):
             sent, outline = self.sent[number], outlined(self.items, number)
             if outline is not None:
-                found += [self.ruling[block] for block in outline.blocks]
+                found += [(self.ruling[block], "") for block in outline.blocks]
                 continue
             item = self.items[number]
-            found += [self.ruling[item.entries[place].id] for place in sent.edits]
-            found += self.placed_in(item.id) if sent.appended else ()
-        return tuple(Action(d.kind, d.entry_id, d.reason, d.tokens_saved, d.ref) for d in found if d.ref)
+            blocks = (item.entries[place] for place in sent.edits)
+            found += [(self.ruling[block.id], block.what) for block in blocks]
+            found += [(placed, "") for placed in self.placed_in(item.id)] if sent.appended else []
+        return tuple(Action(d.kind, d.entry_id, d.reason, d.tokens_saved, d.ref, what) for d, what in found if d.ref)
 
     @cached_property
     def action_count(self) -> int:
