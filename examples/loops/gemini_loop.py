@@ -35,7 +35,7 @@ def use(name: str, given: dict) -> str:
 def show(prepared: undrift.Prepared) -> None:
     for action in prepared.new:
         if action.tokens_saved > 100:  # a call leaves with its result
-            print(f"  {action.kind}, {action.tokens_saved:,} tokens: {action.reason}")
+            print(f"  {action.what} {action.kind}, {action.tokens_saved:,} tokens: {action.reason}")
 
 
 client = undrift.wrap(genai.Client(), settings=undrift.Settings(budget_tokens=20_000), on_prepared=show)
