@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
+from statistics import median
 from typing import Any
 
 from bench.overhead import conversation
@@ -33,15 +34,16 @@ Call = Callable[[Any], Awaitable[Prepared]]
 
 @dataclass(slots=True)
 class _Row:
-    """The stops of one kind of turn over all rounds."""
+    """The stops of one kind of turn, round by round."""
 
-    stops: Stops = field(default_factory=Stops)
+    rounds: list[Stops] = field(default_factory=list)
     took_ms: list[float] = field(default_factory=list)
 
     def __str__(self) -> str:
-        collected = f"{max(self.stops.collected_ms):6.1f}" if self.stops.collected_ms else "     -"
-        took, late = max(self.took_ms), max(self.stops.late_ms)
-        return f"{took:8.0f} {self.stops.share(0.99):8.1f} {self.stops.share(1):8.1f} {collected:>10} {late:8.1f}"
+        stops = [one.share(1) for one in self.rounds]
+        collected = [max(one.collected_ms) for one in self.rounds if one.collected_ms]
+        shown = f"{min(collected):.1f}-{max(collected):.1f}" if collected else "-"
+        return f"{min(self.took_ms):7.0f} {min(stops):6.1f} {median(stops):7.1f} {max(stops):7.1f} {shown:>11}"
 
 
 def _messages(kind: str, count: int) -> list[dict[str, Any]]:
@@ -68,7 +70,8 @@ async def _turns(name: str, call: Call, kind: str, form: str, rows: dict[str, _R
     for turn, body in enumerate(_bodies(kind, form)):
         row = rows.setdefault(f"{name}, {'later turns' if turn else 'first turn'}", _Row())
         begun = time.perf_counter()
-        await ticked(lambda: call(body), row.stops)  # noqa: B023 - it is awaited here
+        row.rounds.append(Stops())
+        await ticked(lambda: call(body), row.rounds[-1])  # noqa: B023 - it is awaited here
         row.took_ms.append((time.perf_counter() - begun) * 1_000)
 
 
@@ -100,9 +103,10 @@ def main(arguments: list[str]) -> int:
     print(f"an idle loop: {idle()}\n")
     for _ in range(given.rounds):
         asyncio.run(_round(rows, bare=given.bare))
-    print(f"{'milliseconds, longest of the rounds':66} {'call':>8} {'p99':>8} {'stop':>8} {'with gc':>10} {'wall':>8}")
+    print("The longest stop of the loop in each round, in milliseconds: lowest, median and highest of the rounds.")
+    print(f"{'':58} {'call':>7} {'lowest':>6} {'median':>7} {'highest':>7} {'with gc':>11}")
     for name, row in rows.items():
-        print(f"{name:66} {row}")
+        print(f"{name:58} {row}")
     return 0
 
 

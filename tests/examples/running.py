@@ -19,6 +19,7 @@ __all__ = [
     "QUESTIONS",
     "SCREENS",
     "Sample",
+    "THREADS",
     "ask",
     "figures_shown",
     "main",
@@ -33,6 +34,7 @@ ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
 SCREENS = EXAMPLES / "README.md"
 LIBRARY = "docs/library.md"
+THREADS = "docs/threads.md"
 QUESTIONS = 6
 """So many times the page asks the server."""
 
@@ -174,11 +176,18 @@ def outputs(page: str) -> dict[str, tuple[str, str]]:
 
 
 def main() -> None:
-    """Write the screens of ``examples/README.md`` and the outputs of ``docs/library.md`` again, from runs."""
-    page = ROOT / LIBRARY
+    """Write the screens of ``examples/README.md`` and the outputs of the pages again, from runs."""
+    for name in (LIBRARY, THREADS):
+        _write_outputs(name)
+    if "--samples" not in sys.argv:
+        _write_screens()
+
+
+def _write_outputs(name: str) -> None:
+    page = ROOT / name
     text = page.read_text(encoding="utf-8")
-    found = outputs(LIBRARY)
-    for sample in samples(LIBRARY):
+    found = outputs(name)
+    for sample in samples(name):
         printed, error = found[sample.name]
         if error:
             print(f"{sample.name}: {error}")
@@ -187,8 +196,9 @@ def main() -> None:
             assert f"{block}{sample.printed}" in text
             text = text.replace(f"{block}{sample.printed}```", f"{block}{printed}```")
     page.write_text(text, encoding="utf-8")
-    if "--samples" in sys.argv:
-        return
+
+
+def _write_screens() -> None:
     text = SCREENS.read_text(encoding="utf-8")
     for command, screen in screens():
         with tempfile.TemporaryDirectory() as folder:

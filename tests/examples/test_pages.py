@@ -1,4 +1,4 @@
-"""The samples of README and of the guide run as they stand, and print what the guide shows."""
+"""The samples of README and of the guides run as they stand, and print what the guides show."""
 
 import ast
 import json
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.examples.running import LIBRARY, Sample, outputs, run, samples
+from tests.examples.running import LIBRARY, THREADS, Sample, outputs, run, samples
 
 ROOT = Path(__file__).parents[2]
 README = "README.md"
@@ -47,7 +47,7 @@ def every(page: str) -> list[Any]:
     return [pytest.param(sample, id=sample.name) for sample in samples(page)]
 
 
-@pytest.mark.parametrize("sample", [*every(README), *every(LIBRARY)])
+@pytest.mark.parametrize("sample", [*every(README), *every(LIBRARY), *every(THREADS)])
 def test_a_sample_runs_and_prints_what_the_page_shows(sample: Sample) -> None:
     said, error = printed(sample.name.partition(":")[0])[sample.name]
     assert error == ""
@@ -55,9 +55,10 @@ def test_a_sample_runs_and_prints_what_the_page_shows(sample: Sample) -> None:
         assert said == sample.printed, "python -m tests.examples.running --samples writes the outputs again"
 
 
-def test_every_sample_of_the_guide_says_what_it_prints() -> None:
-    assert [sample.name for sample in samples(LIBRARY) if not sample.printed] == []
-    assert len(samples(LIBRARY)) >= 7
+@pytest.mark.parametrize(("page", "least"), [(LIBRARY, 7), (THREADS, 4)])
+def test_every_sample_of_a_guide_says_what_it_prints(page: str, least: int) -> None:
+    assert [sample.name for sample in samples(page) if not sample.printed] == []
+    assert len(samples(page)) >= least
 
 
 def test_a_sample_of_readme_uses_no_name_that_it_does_not_define() -> None:
