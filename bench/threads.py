@@ -27,6 +27,7 @@ __all__ = ["Found", "main", "tasks", "threads"]
 BUDGET_TOKENS = 2_000
 _BETWEEN_S = 0.002  # from one task's first request to the next's
 _RESULT_CHARACTERS = 600
+_LONGEST_CALLS = 100  # of one history
 _NAME = re.compile(r"agent\d{3}")
 
 
@@ -66,11 +67,14 @@ class Agent:
         self._name = f"agent{number:03}"
         self._found = found
         begin = "Look into the files." if number % 2 else f"Look into the files of {self._name}."
-        self._messages: list[dict[str, Any]] = [{"role": "user", "content": begin}]
+        self._begin: list[dict[str, Any]] = [{"role": "user", "content": begin}]
+        self._messages: list[dict[str, Any]] = []
         self._count = 0
 
     def body(self) -> dict[str, Any]:
-        """Return the next request: one more call of a tool, with its result."""
+        """Return the next request: one more call of a tool, with its result. A long history begins again."""
+        if self._count % _LONGEST_CALLS == 0:
+            self._messages = [*self._begin]
         self._count += 1
         id_ = f"{self._name}_{self._count}"
         call = {"type": "tool_use", "id": id_, "name": "Read", "input": {"path": f"{self._name}/{self._count}.py"}}
