@@ -12,7 +12,7 @@ import pytest
 from bench.readme import PARTS, measured_on, with_parts
 from bench.readme import main as readme
 from bench.restore_figures import table
-from tests.cli.builders import undrift
+from tests.cli.builders import long_session, undrift, written
 from tests.report.builders import compacted_session
 
 ROOT = Path(__file__).parents[2]
@@ -94,7 +94,8 @@ def test_a_reader_gets_the_same_tables_of_recordings_of_his_own(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shutil.copy(SHIPPED, tmp_path)
-    shutil.copy(ROOT / "examples" / "demo-session.jsonl", tmp_path)
+    last = "It is value_3_1 = compute_part_3_1(source, target)."
+    written(tmp_path / "long.jsonl", long_session(64, characters=800, last=last))
     told = measured_on([tmp_path])
     text = "\n".join(part(told) for part in PARTS.values())
     assert "Claude Code: 1 compactions, 1 sessions, 1 repositories" in text
