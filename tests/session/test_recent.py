@@ -13,6 +13,7 @@ from undrift.session.recent import Recent, history_of, longest
 from undrift.testing import history_for
 from undrift.window.conversation import Conversation
 from undrift.window.request import Request
+from undrift.wire.beginning import Beginning
 from undrift.wire.forms import form_of
 
 FORM = form_of("anthropic")
@@ -42,6 +43,31 @@ def test_a_history_is_known_again_when_it_goes_on_although_its_cache_marker_has_
     assert before.raws[-1] != after.raws[2]  # the marker stood on it
     assert recent.length(FORM, after) == 3
     assert recent.length(FORM, before) == 3  # the same request again
+
+
+def test_a_request_that_is_read_from_its_known_beginning_is_known_as_one_that_is_read_whole():
+    """Each step of two long conversations, one of which leaves the other after a while."""
+    recent, beginnings, most_known = Recent(), list[Beginning](), 0
+    said = [f"answer {number}" for number in range(60)]
+    other = [*said[:56], "another answer", *said[57:]]
+    steps = [*(said[: number + 1] for number in range(60)), *(other[: number + 1] for number in range(56, 60))]
+    for words in steps:
+        body = json.dumps(conversation("Go.", *words).body()).encode()
+        whole, quick = Request(body, FORM), Request(body, FORM, reversed(beginnings))
+        whole.open()
+        quick.open()
+        assert quick.has("messages")
+        assert recent.length(FORM, quick) == recent.length(FORM, whole)
+        kept, same = history_of(FORM, quick, recent.histories), history_of(FORM, whole)
+        assert kept is not None
+        assert same is not None
+        assert (kept.beginning, list(kept.raws), kept.raws[1:3]) == (same.beginning, list(same.raws), same.raws[1:3])
+        recent.add(kept)
+        grown = quick.grown()
+        assert grown is quick.grown()
+        beginnings += [grown] if grown is not None else []
+        most_known = max(most_known, quick.known)
+    assert most_known > 40
 
 
 def test_another_history_with_the_same_beginning_is_not_known():

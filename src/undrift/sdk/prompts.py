@@ -129,7 +129,7 @@ class PromptManager:
         self._sessions.close()
 
     def _prepared(self, call: SdkCall, body: bytes, named: str, *, asks_again: bool) -> ManagedPrompt:
-        request = Request(body, call.form)
+        request = Request(body, call.form, self._sessions.beginnings())
         if call.needs and not request.has(call.needs):
             return ManagedPrompt(call, bypass="not-understood")
         if (held := call.form.delta(request.fields)) is not None:
@@ -141,6 +141,7 @@ class PromptManager:
         with self._sessions.at(call.form, request, named) as seat:
             prepared = seat.session.prepare(request, wire=call.wire, model=call.model)
             seat.turns.count += 1
+            seat.turns.beginning = request.grown()
             self._warn(seat, prepared)
             sent = None if prepared.body is body else prepared.body
             if call.reads_no_betas and (betas := prepared.headers.get("anthropic-beta")):

@@ -3,10 +3,11 @@
 Law: one session is used by one thread at a time. After a fork each process opens its own store, and leaves its parent's alone.
 """
 
+import itertools
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -23,22 +24,25 @@ from undrift.values.clock import now_ms
 from undrift.values.scope import Scope
 from undrift.window.context import SessionContext
 from undrift.window.request import Request
+from undrift.wire.beginning import Beginning
 from undrift.wire.form import Form
 
 __all__ = ["FoundSessions", "GivenSession", "Seat", "SessionFinder", "Turns"]
 
 _MOST_BYTES = 256 << 20
 """The memory of all open sessions; those used longest ago are closed beyond it, and read again when they are needed."""
+_LOOKED_AT = 64  # sessions, newest first; most differ from a request within its first bytes
 _LONGEST_WAIT_S = 60.0  # for another request of the same session
 _LONGEST_END_S = 10.0  # for a request that still runs when the client is closed
 
 
 @dataclass(slots=True)
 class Turns:
-    """The number of a session's prompts, and the warnings that were logged last."""
+    """The number of a session's prompts, the warnings that were logged last, and the beginning of the newest prompt."""
 
     count: int = 0
     warned: tuple[str, ...] = ()
+    beginning: Beginning | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,10 @@ class Seat:
 
 class SessionFinder(Protocol):
     """Finds the session of a request."""
+
+    def beginnings(self) -> Iterable[Beginning]:
+        """Yield the beginnings of the newest prompts, by which a request of a long history is read quickly."""
+        ...
 
     def at(self, form: Form, request: Request, named: str) -> AbstractContextManager[Seat]:
         """Give the session of a request to this thread. Raises UndriftError: it cannot be had.
@@ -79,6 +87,10 @@ class GivenSession:
         self._session = session
         self._lock = threading.Lock()
         self._turns = Turns()
+
+    def beginnings(self) -> Iterable[Beginning]:
+        """See `SessionFinder`."""
+        return () if self._turns.beginning is None else (self._turns.beginning,)
 
     @contextmanager
     def at(self, form: Form, request: Request, named: str) -> Iterator[Seat]:  # noqa: ARG002 - see `SessionFinder`
@@ -125,6 +137,11 @@ class FoundSessions:
         self._place = place_for(home, settings.home, working_folder())
         self._opening = threading.RLock()
         self._opened: _OpenHome | None = self._open()
+
+    def beginnings(self) -> Iterable[Beginning]:
+        """See `SessionFinder`."""
+        newest = itertools.islice(reversed(self._here().lanes.all()), _LOOKED_AT)
+        return (lane.figures.beginning for lane in newest if lane.figures.beginning is not None)
 
     @contextmanager
     def at(self, form: Form, request: Request, named: str) -> Iterator[Seat]:

@@ -100,7 +100,7 @@ class Lanes(Generic[F]):
 
         `place`: the project that the request tells: conversations of two projects can begin with the same words.
         """
-        beginning = beginning_of(form, request)
+        beginning = beginning_of(form, request, (one for lane in self.all() for one in lane.recent.histories))
         with self._lock:
             lanes = {name: self._lanes[name] for name in self._by_beginning.get(beginning, ())}
         if place is not None:
@@ -110,7 +110,7 @@ class Lanes(Generic[F]):
 
     def remember(self, lane: Lane[F], form: Form, request: Request) -> None:
         """Keep a request's history, so that the next one finds the session without an id."""
-        if (history := history_of(form, request)) is None:
+        if (history := history_of(form, request, lane.recent.histories)) is None:
             return
         before = lane.recent.beginnings
         lane.recent.add(history)

@@ -9,10 +9,12 @@ Why: to look a history of 1 MB up in the store means a hash of every message of 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import overload
 
 from undrift.errors import WireError
 from undrift.window.request import Request
 from undrift.wire import raw
+from undrift.wire.beginning import Beginning
 from undrift.wire.form import Form
 
 __all__ = ["Recent", "SeenHistory", "beginning_of", "history_of", "longest"]
@@ -24,11 +26,39 @@ _LOOKED_AT = 8
 
 @dataclass(frozen=True, slots=True)
 class SeenHistory:
-    """One history of a client: its wire form, each message as bytes, and the key of its beginning."""
+    """One history of a client: its wire form, each message as bytes, and the key of its beginning.
+
+    `grown`: the bytes by which the next request of it is known.
+    """
 
     wire: str
     raws: Sequence[bytes]
     beginning: bytes
+    grown: Beginning | None = None
+
+
+class _Grown(Sequence[bytes]):
+    """The messages of a request whose beginning was known; those of the beginning are not copied."""
+
+    def __init__(self, grown: Beginning, request: Request) -> None:
+        self._grown = grown
+        self._tail = [request.bytes_of(number) for number in range(grown.count, request.count)]
+
+    def __len__(self) -> int:
+        return self._grown.count + len(self._tail)
+
+    @overload
+    def __getitem__(self, place: int) -> bytes: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[bytes]: ...
+
+    def __getitem__(self, place: int | slice) -> bytes | Sequence[bytes]:
+        if isinstance(place, slice):
+            return [self[number] for number in range(*place.indices(len(self)))]
+        number = range(len(self))[place]
+        count = self._grown.count
+        return self._grown.item(number) if number < count else self._tail[number - count]
 
 
 class Recent:
@@ -43,6 +73,11 @@ class Recent:
         self._kept = [*others[1 - _KEPT :], history]
 
     @property
+    def histories(self) -> Sequence[SeenHistory]:
+        """All kept histories, the newest last."""
+        return self._kept
+
+    @property
     def beginnings(self) -> frozenset[bytes]:
         """The keys of the beginnings of all kept histories."""
         return frozenset(one.beginning for one in self._kept)
@@ -52,25 +87,32 @@ class Recent:
         return max((len(one.raws) for one in self._kept if _continues(one, form, request)), default=0)
 
 
-def history_of(form: Form, request: Request) -> SeenHistory | None:
+def history_of(form: Form, request: Request, seen: Iterable[SeenHistory] = ()) -> SeenHistory | None:
     """Return a request's history if the model has answered in it; else it could belong to any session.
 
-    Raises WireError: a message has the wrong shape.
+    `seen`: see `beginning_of`. Raises WireError: a message has the wrong shape.
     """
-    for number in range(len(request.raws) - 1, max(-1, len(request.raws) - 1 - _LOOKED_AT), -1):
+    for number in range(request.count - 1, max(-1, request.count - 1 - _LOOKED_AT), -1):
         if form.read(request.load(number), f"{form.HISTORY}[{number}]").role == "assistant":
-            return SeenHistory(form.NAME, request.raws, beginning_of(form, request))
+            grown = request.grown() if request.known else None
+            raws = request.raws if grown is None else _Grown(grown, request)
+            return SeenHistory(form.NAME, raws, beginning_of(form, request, seen), request.grown())
     return None
 
 
-def beginning_of(form: Form, request: Request) -> bytes:
+def beginning_of(form: Form, request: Request, seen: Iterable[SeenHistory] = ()) -> bytes:
     """Return the same key for all requests of a conversation: a hash up to the model's first answer.
 
-    Clients begin all their conversations with the same message, so the first one alone would not tell them apart. Raises
-    WireError: a message has the wrong shape.
+    Clients begin all their conversations with the same message, so the first one alone would not tell them apart.
+    `seen`: histories with keys; one with the same first bytes saves the work. Raises WireError: a message has the wrong
+    shape.
     """
-    key = hashlib.sha256(form.NAME.encode("ascii") + b"\0" + request.raws[0])
-    for number in range(min(_LOOKED_AT, len(request.raws))):
+    if request.known >= _LOOKED_AT:
+        for one in seen:
+            if one.grown is request.beginning:
+                return one.beginning
+    key = hashlib.sha256(form.NAME.encode("ascii") + b"\0" + request.bytes_of(0))
+    for number in range(min(_LOOKED_AT, request.count)):
         given = request.load(number)
         role = form.read(given, f"{form.HISTORY}[{number}]").role
         if isinstance(given, Mapping):
@@ -94,11 +136,13 @@ def _begins(old: SeenHistory, new: SeenHistory) -> bool:
 
 def _continues(old: SeenHistory, form: Form, request: Request) -> bool:
     count = len(old.raws)
-    if old.wire != form.NAME or count > len(request.raws) or old.raws[0] != request.raws[0]:
+    if old.wire != form.NAME or count > request.count:
         return False
-    same = count
-    for number, (known, given) in enumerate(zip(old.raws, request.raws, strict=False)):
-        if known != given:
+    same, known = count, request.known if old.grown is not None and old.grown is request.beginning else 0
+    if not known and old.raws[0] != request.bytes_of(0):
+        return False
+    for number in range(known, count):
+        if old.raws[number] != request.bytes_of(number):
             same = number
             break
     if count - same > _REWRITTEN:

@@ -32,6 +32,8 @@ class Request:
         self.body = body
         self.beginning: Beginning | None = None
         self.tail: Sequence[bytes] = ()  # the items after the beginning
+        self._grown: Beginning | None = None
+        self._has_grown = False
         self._whole: list[Any] = []
         self._encoded: list[bytes] = []
         self._encoded_fields: dict[str, bytes] = {}
@@ -109,7 +111,15 @@ class Request:
         return self._encoded or self.given
 
     def grown(self) -> Beginning | None:
-        """Return the beginning by which the next request is recognised. None means: it would save too little."""
+        """Return the beginning by which the next request is recognised. None means: it would save too little.
+
+        A second call returns the same object.
+        """
+        if not self._has_grown:
+            self._grown, self._has_grown = self._longer(), True
+        return self._grown
+
+    def _longer(self) -> Beginning | None:
         items = self.tail[: max(0, len(self.tail) - _SPARED)]
         if not self.is_bytes or len(items) < _LEAST:
             return self.beginning
@@ -184,6 +194,8 @@ class Request:
         """Return whether a field is there and not empty, without decoding it."""
         if not self.is_bytes:
             return bool(self._given.get(name))
+        if self.beginning is not None and name == self._form.HISTORY:
+            return True
         return memoryview(self._raws.get(name, b"null"))[:8].tobytes().translate(None, b" \t\r\n") not in _EMPTY
 
     def load(self, number: int) -> Any:
