@@ -27,6 +27,7 @@ _MODULES = (
     "gemini_async",
 )
 _KEY = "sk-" + "fake"
+_MOST_KEPT = 0.8  # of all lines; the budgets are 0.3 to 0.7 of the last prompt
 
 
 def all_shapes() -> tuple[Shape, ...]:
@@ -48,7 +49,7 @@ class Row:
         tokens_after: The same prompt as it was sent.
         over_budget: Prompts that were sent although they exceeded the budget.
         is_same: The program saw the same answers, events and calls in the same order.
-        has_left: The oldest file that the model read was sent to the end without `wrap`, and not with it.
+        has_left: Every line that the model read was sent to the end without `wrap`; with it many were not.
     """
 
     shape: Shape
@@ -93,7 +94,9 @@ def compare(shape: Shape, script: Script, home: Path, budget_tokens: int) -> Row
     managed = _run(shape, script, manage)
     accepted = [seen for seen in managed.requests if seen.kind == "main" and not seen.refused]
     pairs = list(zip(replies, accepted, strict=False))
-    oldest = file_text("src/file_1.py", script.lines).splitlines()[script.lines // 2]
+    paths = [one[2]["path"] for one in managed.trace if one[0] == "call"]
+    lines = [line for path in paths for line in file_text(path, script.lines).splitlines()]
+    sent_without, sent_with = (one.requests[-1].text for one in (plain, managed))
     return Row(
         shape=shape,
         turns=script.turns,
@@ -105,7 +108,8 @@ def compare(shape: Shape, script: Script, home: Path, budget_tokens: int) -> Row
         tokens_after=prepared[-1].tokens_after if prepared else 0,
         over_budget=sum(one.tokens_after > budget_tokens for one in prepared),
         is_same=managed.trace == plain.trace,
-        has_left=oldest in plain.requests[-1].text and oldest not in managed.requests[-1].text,
+        has_left=all(line in sent_without for line in lines)
+        and sum(line in sent_with for line in lines) < _MOST_KEPT * len(lines),
     )
 
 
