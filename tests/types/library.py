@@ -1,13 +1,24 @@
-"""A program over the library itself: a session, and the same for asyncio."""
+"""A program over the library itself: a session, the same for asyncio, and the one call without either."""
 
 from typing import Any, assert_type
 
 from anthropic import Anthropic, AsyncAnthropic
+from anthropic.types import MessageParam
 
 import undrift
 from undrift import Action, AsyncSession, Prepared, Session, Settings, Task
 
 Messages = list[dict[str, Any]]
+
+
+def trimmed(messages: list[MessageParam]) -> list[MessageParam]:
+    """`trim` gives the messages back with the type that they had."""
+    made = undrift.trim(messages, 60_000)
+    assert_type(made.messages, list[MessageParam])
+    assert_type(made.tokens_before, int)
+    assert_type(made.tokens_after, int)
+    Anthropic().messages.create(model="claude-opus-5-5", max_tokens=9, messages=made.messages)
+    return made.messages
 
 
 def by_hand(messages: Messages) -> None:
@@ -44,4 +55,5 @@ async def mistakes(session: AsyncSession) -> None:
     """A checker that took any name for ours, or knew nothing of a session, would find none of these."""
     await session.prepare({}, wires="anthropic")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     await session.recall(3)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    undrift.trim(["a"], "60k")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     undrift.warp  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]  # noqa: B018
