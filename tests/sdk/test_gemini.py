@@ -30,6 +30,7 @@ from tests.sdk.gemini_loops import (
 )
 from tests.sdk.loops import provider, text_of
 from undrift import Session
+from undrift.errors import InputError
 from undrift.testing import RawUpstream, Say, ScriptedProvider, Send, response
 
 pytestmark = SDK_WARNS
@@ -252,22 +253,21 @@ def test_the_client_stays_what_it_was(home):
 
 
 def test_a_client_is_pickled_as_it_was_before(home):
-    client, words = client_at("http://127.0.0.1:9"), []
-    for _ in range(2):
+    plain, words = client_at("http://127.0.0.1:9"), []
+    for client in (plain, undrift.wrap(client_at("http://127.0.0.1:9"), home=home)):
         with pytest.raises(TypeError) as caught:
             pickle.dumps(client)
         words.append(str(caught.value))
-        undrift.wrap(client, home=home)
     assert words == ["cannot pickle 'SSLContext' object"] * 2
 
 
-def test_a_client_that_is_wrapped_again_is_managed_once_by_the_newer_terms(home):
-    shown: list[Any] = []
+def test_a_client_is_managed_one_time_so_that_no_two_sessions_share_it(home):
     with ScriptedProvider([Say("Hello!")], without_tools=True) as model:
-        client = gemini(model, home=home, session="first", on_prepared=shown.append)
-        undrift.wrap(client, home=home, session="second", on_prepared=shown.append)
-        assert said_of(client.models.generate_content(**HELLO))["session"] == "second"
-    assert len(shown) == 1
+        client = gemini(model, home=home, session="first")
+        for again in (client, client.aio):
+            with pytest.raises(InputError, match="managed already"):
+                undrift.wrap(again, home=home, session="second")
+        assert said_of(client.models.generate_content(**HELLO))["session"] == "first"
 
 
 @pytest.mark.parametrize("session", [None, "mine"])

@@ -127,13 +127,16 @@ def test_a_copy_by_with_options_is_managed_too(home):
         assert "x-undrift-session" in client.messages.with_raw_response.create(**HELLO).headers
 
 
-def test_a_client_that_is_wrapped_again_is_managed_once_by_the_newer_terms(home):
-    with ScriptedProvider([Say("Hello!")], without_tools=True) as model:
-        shown: list[Any] = []
-        client = claude(model, home=home, session="first", on_prepared=shown.append)
-        undrift.wrap(client, home=home, session="second", on_prepared=shown.append)
-        assert client.messages.with_raw_response.create(**HELLO).headers["x-undrift-session"] == "second"
-    assert len(shown) == 1
+def test_a_client_is_managed_one_time_so_that_no_two_sessions_share_it(home):
+    with ScriptedProvider([Say("Hello!")] * 2, without_tools=True) as model:
+        client = claude(model, home=home, session="first")
+        with pytest.raises(InputError, match="managed already"):
+            undrift.wrap(client, home=home, session="second")
+        second = undrift.wrap(client.with_options(), home=home, session="second")
+        found = [
+            one.messages.with_raw_response.create(**HELLO).headers["x-undrift-session"] for one in (client, second)
+        ]
+    assert found == ["first", "second"]
 
 
 def test_the_http_client_of_the_program_is_not_changed(home):

@@ -126,7 +126,7 @@ def test_a_pin_and_a_note_are_actions_but_nothing_that_left(tmp_path: Path):
 def test_what_left_is_named_and_a_call_leaves_with_its_result(tmp_path: Path):
     with opened(tmp_path, **BUDGET) as session:
         named = [one.what for one in session.prepare(body(*HISTORY)).new]
-    assert named[:4] == ["call of Read", "result of Read"] * 2
+    assert named[:4] == ["call of Read 0.py", "result of Read 0.py", "call of Read 1.py", "result of Read 1.py"]
 
 
 def test_figures_for_a_person_are_in_the_tokens_of_the_provider(tmp_path: Path):

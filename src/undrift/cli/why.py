@@ -180,9 +180,10 @@ def _figures(decision: Decision) -> list[str]:
     if not all(type(detail.get(name)) is int for name in names):
         return []
     total, protected, budget, target = (_calibration(detail).tokens(detail[name]) for name in names)
+    freed = round(_calibration(detail).slope * decision.tokens_saved)
     sentence = (
         f"The window was {total:,} tokens, and {protected:,} of them had to stay. The budget was {budget:,} tokens, the "
-        f"prune stopped at {target:,} tokens, and this freed {count(decision.tokens_saved, 'token')}."
+        f"prune stopped at {target:,} tokens, and this freed {count(freed, 'token')}."
     )
     return [sentence, *_moment(detail)]
 

@@ -21,7 +21,7 @@ from undrift.sdk.off_loop import OffLoop
 from undrift.sdk.prompts import SESSION_HEADER, ManagedPrompt, PromptManager
 from undrift.wire import raw
 
-__all__ = ["inner_client", "manage_inner"]
+__all__ = ["inner_client", "is_managed_inner", "manage_inner"]
 
 _log = logging.getLogger("undrift.sdk")
 
@@ -39,14 +39,17 @@ def inner_client(client: Any) -> Any:
     raise InputError(f"wrap takes google-genai 1.0 to 3.4, and {_installed()} works otherwise; install one of those")
 
 
+def is_managed_inner(inner: Any) -> bool:
+    """Tell whether a client's inner part is managed already."""
+    return hasattr(inner, _MANAGER)
+
+
 def manage_inner(inner: Any, manager: PromptManager) -> None:
-    """Manage the requests of a client in place; one that is managed already gets the new manager."""
-    plain: Any = type(inner)
-    is_managed = hasattr(inner, _MANAGER)
+    """Manage the requests of a client in place."""
     setattr(inner, _MANAGER, manager)
     inner._undrift_off_loop = OffLoop()
-    if not is_managed:
-        inner.__class__ = _managed_class(plain)
+    plain: Any = type(inner)
+    inner.__class__ = _managed_class(plain)
 
 
 def _installed() -> str:

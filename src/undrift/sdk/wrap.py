@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from undrift.errors import InputError
-from undrift.sdk.gemini import inner_client, manage_inner
+from undrift.sdk.gemini import inner_client, is_managed_inner, manage_inner
 from undrift.sdk.http import managed_client, plain_client
 from undrift.sdk.prompts import Listeners, PromptManager
 from undrift.sdk.sessions import FoundSessions, GivenSession, SessionFinder
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["wrap"]
 
 C = TypeVar("C")
+
+_MARK = "_undrift_is_managed"  # of the client itself: a copy by `with_options` has none, and can be managed on its own
 
 
 def wrap(
@@ -46,8 +48,8 @@ def wrap(
     >>> client.close()
 
     Args:
-        client: ``Anthropic``, ``AsyncAnthropic``, ``OpenAI``, ``AsyncOpenAI`` or ``genai.Client``, subclasses too. A
-            client that is managed already gets the new terms.
+        client: ``Anthropic``, ``AsyncAnthropic``, ``OpenAI``, ``AsyncOpenAI`` or ``genai.Client``, subclasses too. It
+            is changed in place, one time. For several sessions wrap a client each, such as ``client.with_options()``.
         session: A session, or the id of one, for all requests. None: each conversation has its own, known by its content.
             A request may name its session itself: ``extra_headers={"x-undrift-session": ID}``.
         settings: Default: from the environment. A given session has its own.
@@ -57,17 +59,22 @@ def wrap(
         on_recorded: Called with each answer, read: its usage, its calls, and the results for calls of the task tool.
 
     Raises:
-        InputError: It is no such client, or `settings` or `home` is given beside an open session.
+        InputError: It is no such client, it is managed already, or `settings` or `home` is given beside an open session.
         SettingsError: A setting is wrong.
         StoreError: The store cannot be opened; the message says why and what to do.
     """
     inner = inner_client(client)
     http = _http_of(client) if inner is None else None
+    if _MARK in vars(client) or is_managed_inner(inner):
+        raise InputError(
+            "this client is managed already. For another session wrap a client of its own, such as client.with_options(), "
+            'or name the session in a request: extra_headers={"x-undrift-session": ID}'
+        )
     manager = PromptManager(_finder(session, settings, home), Listeners(on_prepared, on_recorded))
     if inner is not None:
         manage_inner(inner, manager)
         return client
-    setattr(client, "_client", managed_client(plain_client(http), manager))  # noqa: B010 - a field of theirs
+    vars(client).update({"_client": managed_client(plain_client(http), manager), _MARK: True})
     return client
 
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from undrift.core.text.calibration import Calibration, UsageReport, is_plausible
+from undrift.core.window.actions import scaled
 from undrift.core.window.calling_back import offers_recall, way_back
 from undrift.core.window.fit import TurnPlan
 from undrift.core.window.low_water import Cache
@@ -164,7 +165,8 @@ class Preparer:
         )
         if items is not None:
             decided = (decision.entry_id for decision in carried.written if not decision.is_about_our_text)
-            prepared = prepared.telling(window.action_count, lambda: window.actions, decided)
+            slope = calibration.slope
+            prepared = prepared.telling(window.action_count, lambda: scaled(window.actions, slope), decided)
         write_turn(self.id, prepared, carried.written)
         return prepared
 

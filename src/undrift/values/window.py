@@ -146,10 +146,12 @@ class Action:
             - ``pinned``, ``noted``: a pin or a note was added
         entry_id: The block's id, stable across turns and restarts.
         reason: One sentence for a human.
-        tokens_saved: What it frees in each window from now on, in undrift's own estimate; negative for a pin and a note.
+        tokens_saved: What it frees in each window from now on, in the provider's tokens as far as they are known;
+            negative for a pin and a note.
         ref: The reference for `Session.recall` and `Session.why`.
-        what: The block, such as ``result of Read``, ``call of Read`` or ``text of the agent``. A call leaves with its
-            result, as two actions. Empty for a pin and a note, and for a block that left before this process began.
+        what: The block for a person, such as ``result of Read src/app.py`` or ``text of the agent``. A call leaves with
+            its result, as two actions, the call first. Empty for a pin and a note, and for a block that left before
+            this process began.
     """
 
     kind: Literal["pruned", "cut", "trimmed", "folded", "evicted", "pinned", "noted"]

@@ -86,8 +86,8 @@ class Reasons:
     def _too_dear(self, worth: float, tokens: int, price: float) -> str:
         if not price:
             return f"no room was left next to what must stay ({self._marks})"
-        score = f"{worth / max(1, tokens):.3f} a token, and {price:.3f} was needed to stay"
-        return f"what it alone still shows was worth {score} ({self._marks})"
+        score = f"{worth / max(1, tokens):.3f} a token; to stay it needed more than {price:.3f}"
+        return f"what it alone still shows is worth {score} ({self._marks})"
 
     def _without(self, entry: ContextEntry, reason: str, figures: Mapping[str, Any]) -> tuple[Decision, int]:
         cut = self.cuts.get(entry.id)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
+from undrift.core.window.actions import actions_of
 from undrift.core.window.additions import note_entry, pin_text
 from undrift.core.window.fit import TurnPlan
 from undrift.core.window.log import PLACED, Log, place_of, place_rewritten, taken_at
@@ -327,17 +328,7 @@ class Window:
     @cached_property
     def actions(self) -> tuple[Action, ...]:
         """The changes of this history's blocks, in order; a purged original has none."""
-        found: list[tuple[Decision, str]] = []
-        for number in sorted(self.sent):
-            sent, outline = self.sent[number], outlined(self.items, number)
-            if outline is not None:
-                found += [(self.ruling[block], "") for block in outline.blocks]
-                continue
-            item = self.items[number]
-            blocks = (item.entries[place] for place in sent.edits)
-            found += [(self.ruling[block.id], block.what) for block in blocks]
-            found += [(placed, "") for placed in self.placed_in(item.id)] if sent.appended else []
-        return tuple(Action(d.kind, d.entry_id, d.reason, d.tokens_saved, d.ref, what) for d, what in found if d.ref)
+        return actions_of(self.items, self.sent, self.ruling, self.placed_in)
 
     @cached_property
     def action_count(self) -> int:
