@@ -146,8 +146,8 @@ class Action:
             - ``pinned``, ``noted``: a pin or a note was added
         entry_id: The block's id, stable across turns and restarts.
         reason: One sentence for a human.
-        tokens_saved: What it frees in each window from now on, in the provider's tokens as far as they are known;
-            negative for a pin and a note.
+        tokens_saved: What it frees in each window from now on; negative for a pin and a note. In the provider's tokens
+            once it has reported some.
         ref: The reference for `Session.recall` and `Session.why`.
         what: The block for a person, such as ``result of Read src/app.py`` or ``text of the agent``. A call leaves with
             its result, as two actions, the call first. Empty for a pin and a note, and for a block that left before

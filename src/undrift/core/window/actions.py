@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
@@ -41,12 +41,19 @@ def actions_of(
         blocks = (items[number].entries[place] for place in edits.edits)
         found += [(ruling[block.id], block) for block in blocks]
         found += [(placed, None) for placed in placed_in(items[number].id)] if edits.appended else []
-    calls = {block.pair_id: block.content for _, block in found if block is not None and block.meta("kind") == "call"}
+    calls = _calls(items, {block.pair_id for _, block in found if block is not None and block.pair_id is not None})
     return tuple(
         Action(d.kind, d.entry_id, d.reason, d.tokens_saved, d.ref, "" if block is None else _name(block, calls))
         for d, block in found
         if d.ref
     )
+
+
+def _calls(items: Sequence[Item], pair_ids: Collection[str]) -> dict[str, str]:
+    """Return the arguments of these calls, as far as the history was decoded."""
+    numbers = (number for number in range(len(items)) if pair_ids and outlined(items, number) is None)
+    blocks = (block for number in numbers for block in items[number].entries if block.meta("kind") == "call")
+    return {block.pair_id: block.content for block in blocks if block.pair_id in pair_ids and block.pair_id}
 
 
 def scaled(actions: Sequence[Action], slope: float) -> tuple[Action, ...]:
@@ -56,9 +63,9 @@ def scaled(actions: Sequence[Action], slope: float) -> tuple[Action, ...]:
     return tuple(replace(one, tokens_saved=round(slope * one.tokens_saved)) for one in actions)
 
 
-def _name(block: ContextEntry, calls: Mapping[str | None, str]) -> str:
-    """Return the block's kind, with the first argument of its call if the call is among the changed blocks."""
-    arguments = calls.get(block.pair_id, "") if block.pair_id is not None else ""
+def _name(block: ContextEntry, calls: Mapping[str, str]) -> str:
+    """Return the block's kind, with the first argument of its call if that is known."""
+    arguments = calls.get(block.pair_id or "", "")
     return f"{block.what} {_first_argument(arguments[:_LOOKED_AT_CHARACTERS])}".rstrip()
 
 
