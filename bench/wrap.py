@@ -1,7 +1,7 @@
 """The cost of `undrift.wrap` around a request, beside `Session.prepare` and `Session.record` of the same bytes.
 
-Law: nothing is sent; the transport of the SDK's own HTTP client answers in this process. Of the client with and without
-`wrap` the difference counts, so neither the SDK's work nor that of httpx is in it.
+Law: nothing is sent; the transport of the SDK's own HTTP client answers in this process. The figure is the difference
+between the client with and without `wrap`, so neither the SDK's work nor that of httpx is in it.
 
 Run as ``python -m bench.wrap [ROUNDS]``, where the SDK is installed.
 """
