@@ -54,8 +54,8 @@ def wrap(
             A request may name its session itself: ``extra_headers={"x-undrift-session": ID}``.
         settings: Default: from the environment. A given session has its own.
         home: See `Session.open`. A given session has its own.
-        on_prepared: Called with each prompt before it is sent, such as to print what left. Its errors are logged. An
-            asynchronous client calls it in a thread of its own.
+        on_prepared: Called with each prompt before it is sent, such as to print what left; `body` is its JSON as bytes.
+            Its errors are logged. An asynchronous client calls it in a thread of its own.
         on_recorded: Called with each answer, read: its usage, its calls, and the results for calls of the task tool.
 
     Raises:
