@@ -97,7 +97,7 @@ def test_what_has_to_leave_leaves_and_can_be_recalled(tmp_path, wire):
     assert told["tokens_after"] <= told["budget_tokens"] == 4_000 < told["tokens_before"]
     assert (told["headers"], told["warnings"], told["new"]) == ({}, [], [])  # the first request has decided it all
     action = max(told["actions"], key=lambda one: one["tokens_saved"])
-    assert set(action) == {"kind", "entry_id", "reason", "tokens_saved", "ref"}
+    assert set(action) == {"kind", "entry_id", "reason", "tokens_saved", "ref", "what"}
     assert undrift("recall", action["ref"], "--home", home).exit_code == 0
 
 

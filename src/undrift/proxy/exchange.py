@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from undrift.errors import Declined, InputError, StoreError
+from undrift.errors import Declined, InputError, StoreError, WireError
 from undrift.profiles import is_sub_agent
 from undrift.proxy import headers
 from undrift.proxy.answers import COME_BACK, Receive, Send, failure, respond
@@ -380,5 +380,7 @@ def _recorded(shared: GatewayContext, managed: ManagedBody, wire: str, parts: li
         body = plain(b"".join(parts), coded, shared.config.most_answer_bytes)
         if body is not None:
             shared.sessions.record(managed, wire, body)
+    except WireError:
+        return  # it is no answer of a model: the client has it, and it says nothing of tokens
     except Exception as error:  # noqa: BLE001 - the client has its answer; what it says of tokens is lost
         _log.error("%s", json.dumps({"event": "fault", "reason": "record", "at": type(error).__name__}))
