@@ -124,3 +124,21 @@ def test_a_framework_gives_objects_as_they_are_and_an_empty_usage_is_no_fault(tm
         window.record({})
     assert prepared is not None
     assert not caplog.records
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        {"type": "tool_use", "id": "toolu_1", "name": "x", "input": {"id": "inner", "content": "b"}},
+        {"type": "function_call", "name": "x", "arguments": '{"id": "inner"}'},
+        {"function": {"name": "x", "arguments": '{"id": "inner"}'}},
+        {"name": "x", "args": {"id": "inner"}},
+    ],
+)
+def test_arguments_of_the_model_that_look_like_another_call_are_refused(tmp_path, hostile):
+    """They are the arguments already. Only a program's own value is looked into for a call."""
+    content = [{"type": "tool_use", "id": "toolu_9", "name": "task_update", "input": hostile}]
+    with opened(tmp_path) as session:
+        (told,) = session.record({"content": content}).task_results
+        assert (told.call_id, told.is_error) == ("toolu_9", True)
+        assert session.tasks() == ()

@@ -84,7 +84,7 @@ class SessionTasks:
         >>> session.update_task("fix-login", content="Fix the login", acceptance_criteria=("tests pass",)).status
         'pending'
         """
-        self.change_tasks([{**fields, "id": task_id}], stack=stack)
+        self._change([_with_lists({**fields, "id": task_id})], MAIN_AGENT, stack=stack)
         return self._log.tasks.by_id[task_id]
 
     @in_turn
@@ -111,7 +111,10 @@ class SessionTasks:
         >>> [(task.id, task.status) for task in session.tasks()]
         [('find', 'completed'), ('mend', 'in_progress')]
         """
-        updates = _given(updates)
+        return self._change(_given(updates), agent, stack=stack)
+
+    def _change(self, updates: list[Any], agent: str, *, stack: bool = False) -> tuple[str, ...]:
+        """Change tasks by updates as they stand: one that looks like a call is none."""
         self._log.follow()
         at_ms = self._context.clock.tick()
         for attempt in range(1, _ATTEMPTS + 1):
@@ -169,7 +172,7 @@ class SessionTasks:
             arguments = raw.decode(call.arguments.encode("utf-8", "replace"), "arguments")
             if not isinstance(arguments, Mapping):
                 raise TaskError("the arguments of the task tool must be an object: give id and what changes")
-            notes = self.change_tasks([arguments])
+            notes = self._change([arguments], MAIN_AGENT)
             task = self._log.tasks.by_id[str(arguments["id"])]
         except UndriftError as error:
             return ToolResult(call.id, str(error), is_error=True)
