@@ -13,7 +13,7 @@ import pytest
 from tests.builders import body, opened, rounds, user
 from tests.wire.sdks import sdk
 from undrift import AsyncSession, Settings
-from undrift.errors import WireError
+from undrift.errors import InputError, WireError
 from undrift.session import telemetry
 
 pytest.importorskip("opentelemetry.sdk", reason="opentelemetry-sdk is not installed")
@@ -232,6 +232,18 @@ def test_a_fault_of_telemetry_never_reaches_the_caller(tmp_path, seen, monkeypat
         with pytest.raises(WireError):
             session.prepare({"messages": 5})
     assert trace.get_current_span() is before
+
+
+@pytest.mark.parametrize("wrong", [["anthropic"], {}, 5])
+def test_a_wrong_wire_is_the_same_error_as_without_a_provider(seen, tmp_path, wrong):
+    with opened(tmp_path) as session, pytest.raises(InputError, match="wire must be one of"):
+        session.prepare(_request(1), wire=wrong)
+
+
+def test_a_model_that_is_no_text_stops_no_turn(seen, tmp_path):
+    model: Any = 5
+    with opened(tmp_path) as session:
+        assert session.prepare(_request(1), model=model).body
 
 
 def test_nothing_is_told_or_imported_without_a_configured_provider(tmp_path):

@@ -56,7 +56,7 @@ class Telling:
             "gen_ai.conversation.id": _conversation(session_id),
             "undrift.wire": str(wire)[:40],
         }
-        if wire in _PROVIDERS:
+        if isinstance(wire, str) and wire in _PROVIDERS:
             self._attributes["gen_ai.provider.name"] = _PROVIDERS[wire]
         self._amounts: dict[str, int] = {}
         self._span: Any = None
@@ -122,7 +122,7 @@ class Telling:
                 self._span.end()
 
     def _take(self, model: str | None) -> None:
-        if model:
+        if isinstance(model, str) and model:
             self._attributes["gen_ai.request.model"] = model[:_LONGEST_MODEL]
 
     def _measure(self, *, is_fault: bool) -> None:
