@@ -1,10 +1,12 @@
 """A change of memories that came too late is repeated: one thread at a time, for a bounded number of times."""
 
+import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from tests.session.test_processes import CAN_FORK, in_child
 from undrift.errors import StoreConflict, StoreError
 from undrift.memory import turns
 from undrift.memory.turns import repeated
@@ -53,8 +55,14 @@ def test_threads_wait_for_each_other():
 
 
 def test_a_turn_that_nobody_ends_is_not_waited_for_without_end(monkeypatch):
-    """As in a forked process, in which the thread that had the turn is gone."""
     monkeypatch.setattr(turns, "_LONGEST_TURN_S", 0.01)
-    with turns._lock():
+    with turns._lock(os.getpid()):
         assert repeated(lambda: "done") == "done"
-    assert not turns._lock().locked()
+    assert not turns._lock(os.getpid()).locked()
+
+
+@CAN_FORK
+def test_a_forked_process_waits_for_no_thread_of_the_other_one(monkeypatch):
+    monkeypatch.setattr(turns, "_LONGEST_TURN_S", 3_600.0)
+    with turns._lock(os.getpid()):
+        assert in_child(lambda: repeated(lambda: "done")) == "done"

@@ -4,6 +4,7 @@ Law: a change that came too late is repeated, and nothing of it was written. The
 other. Other processes are met with a pause, which is longer after each failed attempt.
 """
 
+import os
 import random
 import threading
 import time
@@ -41,15 +42,16 @@ def repeated(change: Callable[[], T]) -> T:
 
 @contextmanager
 def _turn() -> Iterator[None]:
-    """Wait for the changes of other threads, at most half a minute: in a forked process the thread that had the turn is gone."""
-    has_turn = _lock().acquire(timeout=_LONGEST_TURN_S)
+    """Wait for the changes of other threads, at most half a minute."""
+    lock = _lock(os.getpid())
+    has_turn = lock.acquire(timeout=_LONGEST_TURN_S)
     try:
         yield
     finally:
         if has_turn:
-            _lock().release()
+            lock.release()
 
 
 @cache
-def _lock() -> threading.Lock:
+def _lock(process: int) -> threading.Lock:  # noqa: ARG001 - a forked process has one of its own
     return threading.Lock()
