@@ -16,9 +16,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from undrift.errors import InputError
+from undrift.sdk.answer_parts import AnswerParts
 from undrift.sdk.calls import SdkCall, call_of
 from undrift.sdk.off_loop import OffLoop
-from undrift.sdk.prompts import SESSION_HEADER, ManagedPrompt, PromptManager
+from undrift.sdk.prompts import HEADERS, SESSION_HEADER, ManagedPrompt, PromptManager
 from undrift.wire import raw
 
 __all__ = ["inner_client", "is_managed_inner", "manage_inner"]
@@ -78,6 +79,8 @@ def _managed_class(plain: Any) -> Any:
             run, managed = self._undrift_off_loop.run, None
             if _call_of(http_request) is not None:
                 managed, http_request = await run(_prepared, self._undrift_manager, http_request)
+            else:
+                http_request = _unnamed(http_request)
             response = await super()._async_request(http_request, *more, **options)
             if managed is not None and _has_answer(response, managed, self):
                 await run(self._undrift_manager.record, managed, lambda: _joined(response.response_stream))
@@ -112,24 +115,24 @@ def _kept_class(plain: Any) -> Any:
 
     class KeptResponse(plain):  # type: ignore[misc]
         def segments(self) -> Iterator[Any]:
-            parts: list[Any] = []
+            parts = AnswerParts()
             try:
                 for part in super().segments():
-                    parts.append(part)
+                    parts.add(part)
                     yield part
             finally:
                 manager, _, managed = self._undrift_kept
-                manager.record(managed, lambda: _joined(parts))
+                manager.record(managed, lambda: _joined(parts.all()))
 
         async def async_segments(self) -> AsyncIterator[Any]:
-            parts: list[Any] = []
+            parts = AnswerParts()
             try:
                 async for part in super().async_segments():
-                    parts.append(part)
+                    parts.add(part)
                     yield part
             finally:
                 manager, off_loop, managed = self._undrift_kept
-                await off_loop.run(manager.record, managed, lambda: _joined(parts))
+                await off_loop.run(manager.record, managed, lambda: _joined(parts.all()))
 
     return _named_like(plain, KeptResponse)
 
@@ -152,7 +155,7 @@ def _prepared(manager: PromptManager, http_request: Any) -> tuple[ManagedPrompt 
     """Return what becomes of a request, and the request to send; None if it is not managed."""
     call = _call_of(http_request)
     if call is None:
-        return None, http_request
+        return None, _unnamed(http_request)
     try:
         renewed = copy.copy(http_request)
         given = http_request.headers.items()
@@ -167,10 +170,23 @@ def _prepared(manager: PromptManager, http_request: Any) -> tuple[ManagedPrompt 
     return managed, renewed
 
 
+def _unnamed(http_request: Any) -> Any:
+    """Return a request that is not managed, without the name of a session, which is no provider's business."""
+    if hasattr(http_request, _MANAGER):
+        return http_request
+    with suppress(Exception):  # a request in which another version names things otherwise
+        kept = {name: value for name, value in http_request.headers.items() if name.lower() != SESSION_HEADER}
+        if len(kept) < len(http_request.headers):
+            http_request = copy.copy(http_request)
+            http_request.headers = kept
+    return http_request
+
+
 def _has_answer(response: Any, managed: ManagedPrompt, inner: Any) -> bool:
     """Name what was done in the response's headers, and tell whether it has a whole answer; a stream is kept as it comes."""
     try:
-        response.headers = {**response.headers, **managed.headers()}
+        kept = {name: value for name, value in response.headers.items() if name.lower() not in HEADERS}
+        response.headers = {**kept, **managed.headers()}
         if managed.prepared is not None and not isinstance(response.response_stream, list):
             plain: Any = type(response)
             response.__class__ = _kept_class(plain)

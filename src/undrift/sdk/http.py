@@ -10,8 +10,9 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from typing import Any
 
+from undrift.sdk.answer_parts import AnswerParts, too_long
 from undrift.sdk.off_loop import OffLoop
-from undrift.sdk.prompts import ManagedPrompt, PromptManager, Read
+from undrift.sdk.prompts import HEADERS, SESSION_HEADER, ManagedPrompt, PromptManager, Read, is_signed
 
 __all__ = ["is_asynchronous", "managed_client", "plain_client"]
 
@@ -78,6 +79,8 @@ def _asynchronous(kind: Any, manager: PromptManager) -> Mapping[str, Callable[..
         managed = None
         if manager.call_of(request) is not None:
             managed, request = await run(_prepared, manager, request)
+        else:
+            request = _unnamed(request)
         if managed is not None and managed.declined is not None:
             return _declined(request, managed)
         response = await kind.send(self, request, **options)
@@ -102,19 +105,36 @@ def _prepared(manager: PromptManager, request: Any) -> tuple[ManagedPrompt | Non
     """Return what becomes of a request, and the request to send; None if it is not managed."""
     call = manager.call_of(request)
     if call is None:
-        return None, request
+        return None, _unnamed(request)
     headers = request.headers.copy()
     managed = manager.prepare(call, lambda: _content(request), headers)
     if managed.body is None and headers == request.headers:
         return managed, request
     if managed.body is None:
-        content = _content(request)
-    else:
-        content = managed.body
-        for name in ("content-length", "transfer-encoding"):
-            headers.pop(name, None)
+        return managed, _with_headers(request, headers)
+    for name in ("content-length", "transfer-encoding"):
+        headers.pop(name, None)
     kind, url, extensions = type(request), request.url, request.extensions
-    return managed, kind(request.method, url, headers=headers, content=content, extensions=extensions)
+    return managed, kind(request.method, url, headers=headers, content=managed.body, extensions=extensions)
+
+
+def _unnamed(request: Any) -> Any:
+    """Return a request that is not managed, without the name of a session, which is no provider's business."""
+    if SESSION_HEADER not in request.headers or is_signed(request.headers):
+        return request
+    headers = request.headers.copy()
+    del headers[SESSION_HEADER]
+    return _with_headers(request, headers)
+
+
+def _with_headers(request: Any, headers: Any) -> Any:
+    """Return a request with other headers and the same body, which may be one that can be read only once."""
+    kind, url, extensions = type(request), request.url, request.extensions
+    try:
+        body = {"content": _content(request)}
+    except Exception:  # noqa: BLE001 - it was not read yet; httpx and httpx2 have each an error of their own
+        body = {"stream": request.stream}
+    return kind(request.method, url, headers=headers, extensions=extensions, **body)
 
 
 def _declined(request: Any, managed: ManagedPrompt) -> Any:
@@ -127,6 +147,8 @@ def _declined(request: Any, managed: ManagedPrompt) -> Any:
 
 def _has_answer(response: Any, managed: ManagedPrompt) -> bool:
     """Name what was done in the response's headers, and tell whether it has an answer to record."""
+    for name in [name for name in response.headers if name in HEADERS]:  # of a provider that says them in our name
+        del response.headers[name]
     response.headers.update(managed.headers())
     return bool(response.status_code == 200 and managed.prepared is not None)
 
@@ -137,9 +159,14 @@ def _content(message: Any) -> bytes:
     return body
 
 
-def _decoded(response: Any, parts: list[bytes]) -> bytes:
-    """Return a body without its content coding."""
-    return _content(type(response)(200, headers=response.headers, content=b"".join(parts)))
+def _decoded(response: Any, parts: AnswerParts) -> bytes:
+    """Return a body without its content coding. Raises InputError: it is too long; a small one may decode to any size."""
+    found = AnswerParts()
+    for part in type(response)(200, headers=response.headers, content=iter(parts.all())).iter_bytes():
+        found.add(part)
+        if found.is_too_long:
+            raise too_long()
+    return b"".join(found.all())
 
 
 def _class_of(stream: Any, name: str) -> Any:
@@ -153,11 +180,11 @@ def _kept(response: Any, record: Callable[[Read], object]) -> Any:
 
     class Kept(_class_of(inner, "SyncByteStream")):  # type: ignore[misc]
         def __init__(self) -> None:
-            self._parts: list[bytes] = []
+            self._parts = AnswerParts()
 
         def __iter__(self) -> Iterator[bytes]:
             for part in inner:
-                self._parts.append(part)
+                self._parts.add(part)
                 yield part
             self._end()
 
@@ -166,7 +193,7 @@ def _kept(response: Any, record: Callable[[Read], object]) -> Any:
             self._end()
 
         def _end(self) -> None:
-            parts, self._parts = self._parts, []
+            parts, self._parts = self._parts, AnswerParts()
             if parts:
                 record(lambda: _decoded(response, parts))
 
@@ -179,11 +206,11 @@ def _kept_async(response: Any, record: Callable[[Read], Awaitable[object]]) -> A
 
     class Kept(_class_of(inner, "AsyncByteStream")):  # type: ignore[misc]
         def __init__(self) -> None:
-            self._parts: list[bytes] = []
+            self._parts = AnswerParts()
 
         async def __aiter__(self) -> AsyncIterator[bytes]:
             async for part in inner:
-                self._parts.append(part)
+                self._parts.add(part)
                 yield part
             await self._end()
 
@@ -192,7 +219,7 @@ def _kept_async(response: Any, record: Callable[[Read], Awaitable[object]]) -> A
             await self._end()
 
         async def _end(self) -> None:
-            parts, self._parts = self._parts, []
+            parts, self._parts = self._parts, AnswerParts()
             if parts:
                 await record(lambda: _decoded(response, parts))
 

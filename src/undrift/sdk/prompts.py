@@ -4,7 +4,7 @@ Law: a fault of ours never stops a request. The original is sent, the log says w
 """
 
 import logging
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -17,7 +17,7 @@ from undrift.wire import sse
 from undrift.wire.anthropic.editing import beta_in_body
 from undrift.wire.form import ProviderReply
 
-__all__ = ["Listeners", "ManagedPrompt", "PromptManager", "Read", "SESSION_HEADER"]
+__all__ = ["HEADERS", "Listeners", "ManagedPrompt", "PromptManager", "Read", "SESSION_HEADER", "is_signed"]
 
 T = TypeVar("T")
 
@@ -33,6 +33,8 @@ _HELD = "held-by-provider"
 _HELPER_HEADER, _TOOL_RUNNER = "x-stainless-helper", "BetaToolRunner"
 """Anthropic's tool runner asks for a message thread first. If it is declined, it sends whole histories, which are managed."""
 SESSION_HEADER = "x-undrift-session"  # of a request: the session that it names
+HEADERS = frozenset({SESSION_HEADER, "x-undrift-tokens-before", "x-undrift-tokens-after", "x-undrift-bypass"})
+"""The headers of a response that say what was done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,7 @@ class PromptManager:
             read: Returns the request's body.
             headers: Those of the request; they are changed to go with what is sent.
         """
-        if headers.get("authorization", "").startswith(_SIGNED):
+        if is_signed(headers):
             return self._bypassed(
                 call, "signed", "its signature covers body and headers; with an API key it is managed"
             )
@@ -161,6 +163,11 @@ class PromptManager:
         _log.log(level, "the original request is sent unchanged: %.500s", said)
         self._said = said
         return ManagedPrompt(call, bypass=reason)
+
+
+def is_signed(headers: Mapping[str, str]) -> bool:
+    """Tell whether a request has a signature over its body and headers, so that neither may change."""
+    return headers.get("authorization", "").startswith(_SIGNED)
 
 
 def _tell(name: str, listener: Callable[[T], object] | None, value: T) -> None:

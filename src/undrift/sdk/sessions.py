@@ -21,6 +21,7 @@ from undrift.stores.contract import Store
 from undrift.stores.opening import open_store
 from undrift.stores.projects import place_for
 from undrift.values.clock import now_ms
+from undrift.values.closing import check_process
 from undrift.values.scope import Scope
 from undrift.window.context import SessionContext
 from undrift.window.request import Request
@@ -85,6 +86,7 @@ class GivenSession:
 
     def __init__(self, session: Session) -> None:
         self._session = session
+        self._process = os.getpid()
         self._lock = threading.Lock()
         self._turns = Turns()
 
@@ -111,6 +113,7 @@ class GivenSession:
 
     @contextmanager
     def _seat(self) -> Iterator[Seat]:
+        check_process(self._process, f"session {self._session.id[:64]!r}")  # first: the lock's owner may be gone
         with self._lock:
             yield Seat(self._session.id, self._session, self._turns)
 
@@ -135,6 +138,7 @@ class FoundSessions:
         self._settings = settings
         self._session_id = session_id
         self._place = place_for(home, settings.home, working_folder())
+        self._process = os.getpid()
         self._opening = threading.RLock()
         self._opened: _OpenHome | None = self._open()
 
@@ -188,9 +192,8 @@ class FoundSessions:
 
     def _here(self) -> _OpenHome:
         """Return what is open in this process, or open it again."""
-        opened = self._opened
-        if opened is not None and opened.process != os.getpid():
-            self._opening, self._opened = threading.RLock(), None
+        if self._process != os.getpid():
+            self._process, self._opening, self._opened = os.getpid(), threading.RLock(), None
         with self._opening:
             opened = self._opened
             if opened is None:
