@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 import undrift
+from tests.sdk.callers import CALLERS
 from tests.session.test_processes import CAN_FORK, in_child
 from undrift import Session, Settings
-from undrift.sdk import answer_parts
+from undrift.sdk import answer_parts, sessions
 from undrift.testing import RawUpstream, Say, ScriptedProvider, Send, response
 
 anthropic = pytest.importorskip("anthropic", reason="needs the package anthropic (make setup installs it)")
@@ -110,3 +111,21 @@ def test_an_answer_without_end_is_passed_on_and_not_kept(tmp_path, monkeypatch, 
         client.close()
     assert recorded == []
     assert "longer than 20,000 bytes" in caplog.text
+
+
+def test_a_session_that_makes_room_for_another_one_stores_what_only_it_knows(model, tmp_path, monkeypatch):
+    """The time of its last request, by which the next process knows whether the prompt cache still has its prompt."""
+    usage = {"input_tokens": 900, "output_tokens": 2, "cache_creation_input_tokens": 500}
+    answer = {"type": "message", "role": "assistant", "content": [], "model": MODEL, "id": "m", "usage": usage}
+    asked: list[int] = []
+    with RawUpstream(lambda _: [Send(response(json.dumps(answer).encode()))]) as upstream:
+        for most_bytes in (1 << 30, 1):
+            monkeypatch.setattr(sessions, "_MOST_BYTES", most_bytes)
+            home = tmp_path / str(most_bytes)
+            client = undrift.wrap(client_of(upstream), home=home, settings=Settings(budget_tokens=2_000))
+            for name in ("first", "first", "second"):
+                client.messages.create(**CALLERS[0].given(), extra_headers={NAME: name})
+            client.close()
+            with Session.open("first", home=home) as session:
+                asked.append([operation.kind for operation in session._store.operations("first")].count("asked"))
+    assert asked == [2, 2]

@@ -273,7 +273,7 @@ class OpenSessions:
         store, clock = self._projects.store_of(lane.place), self._config.clock
         context = SessionContext.of(lane.found.session_id, store, settings, clock, home=lane.place)
         names_recall: RecallHint = "always" if self._config.recall_reachable else "offered"
-        return Session(context, recognised=lane.found, names_recall=names_recall)
+        return Session(context, recognised=lane.found, names_recall=names_recall, closes_store=False)
 
     def _settings(self, model: str | None) -> Settings:
         """Return the settings for a session with this model, whose window may be smaller."""

@@ -34,7 +34,6 @@ _MOST_BYTES = 256 << 20
 """The memory of all open sessions; those used longest ago are closed beyond it, and read again when they are needed."""
 _LOOKED_AT = 64  # sessions, newest first; most differ from a request within its first bytes
 _LONGEST_WAIT_S = 60.0  # for another request of the same session
-_LONGEST_END_S = 10.0  # for a request that still runs when the client is closed
 
 
 @dataclass(slots=True)
@@ -182,11 +181,6 @@ class FoundSessions:
         opened, self._opened = self._opened, None
         if opened is None or opened.process != os.getpid():
             return
-        for lane in opened.lanes.all():
-            if lane.lock.acquire(timeout=_LONGEST_END_S):  # it may be in use by this thread, whose memory is collected
-                if lane.session is not None:
-                    lane.session.close()
-                lane.lock.release()
         opened.lanes.close()
         opened.store.close()
 

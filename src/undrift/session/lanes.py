@@ -53,9 +53,11 @@ class Lane(Generic[F]):
         return self.session
 
     def shut(self) -> None:
-        """Close the session; a thread that waits for the lock then uses another lane."""
+        """Close the session, which stores what only it knows; a thread that waits for the lock then uses another lane."""
         self.is_closed = True
-        self.session = None
+        session, self.session = self.session, None
+        if session is not None:
+            session.close()
 
 
 def key_of(session_id: str, place: Place) -> str:
@@ -160,8 +162,10 @@ class Lanes(Generic[F]):
                     self._forget(name, closing[-1].recent.beginnings)
                     self._bytes -= closing[-1].footprint.bytes
         for lane in closing:
-            lane.shut()
-            lane.lock.release()
+            try:
+                lane.shut()
+            finally:
+                lane.lock.release()
 
     def close(self) -> None:
         """Close all sessions; one that is in use for too long is left to its thread, which may be this one."""
@@ -172,8 +176,10 @@ class Lanes(Generic[F]):
             self._bytes = 0
         for lane in lanes:
             if lane.lock.acquire(timeout=_LONGEST_END_S):
-                lane.shut()
-                lane.lock.release()
+                try:
+                    lane.shut()
+                finally:
+                    lane.lock.release()
 
     def _forget(self, name: str, beginnings: Iterable[bytes]) -> None:
         for beginning in beginnings:
