@@ -267,6 +267,14 @@ def test_a_session_of_another_kind_is_an_error():
         undrift.wrap(anthropic.Anthropic(**PARTS), session=cast(Any, 7))
 
 
+def test_a_warning_is_logged_once_although_its_figures_change(home, caplog):
+    """What must stay grows with each turn, so the sentence has another number each time."""
+    with provider(8) as model:
+        claude_loop(claude(model, home=home, settings=Settings(budget_tokens=500)))
+    said = [one for one in caplog.records if one.name == "undrift.sdk" and "over budget" in one.message]
+    assert len(said) == 1
+
+
 def test_a_closed_session_sends_the_original(home):
     with ScriptedProvider([Say("Hello!")], without_tools=True) as model:
         session = Session.open("mine", home=home)

@@ -4,6 +4,7 @@ Law: a fault of ours never stops a request. The original is sent, the log says w
 """
 
 import logging
+import re
 from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -26,6 +27,7 @@ _log = logging.getLogger("undrift.sdk")
 Read = Callable[[], bytes]
 """Returns a body, without its content coding."""
 
+_FIGURE = re.compile(r"\d[\d,]*")
 _SIGNED = "AWS4-HMAC-SHA256"
 _LISTS = frozenset({"anthropic-beta"})
 _HEADER_CHARACTERS = 200
@@ -151,9 +153,10 @@ class PromptManager:
             return ManagedPrompt(call, sent, prepared, seat.session.id, seat.key, seat.turns.count)
 
     def _warn(self, seat: Seat, prepared: Prepared) -> None:
-        """Log the warnings of a prompt when they change."""
-        if prepared.warnings != seat.turns.warned:
-            seat.turns.warned = prepared.warnings
+        """Log the warnings of a prompt when others come than before; another figure in one is no other warning."""
+        kinds = tuple(_FIGURE.sub("", warning) for warning in prepared.warnings)
+        if kinds != seat.turns.warned:
+            seat.turns.warned = kinds
             for warning in prepared.warnings:
                 _log.warning("session %.80r: %s", seat.session.id, warning)
 
