@@ -39,8 +39,8 @@ OTHER ?=
 DIR ?=
 TASK_STEPS ?= 10000
 # `make test` runs these, the entrances and the house itself, beside all others, as a machine has two cores.
-FIRST_PART := $(addprefix tests/,bench clients dispatch fuzz house profiles proof proxy sdk transcripts twin wires)
-SECOND_PART := $(addprefix tests/,cli examples hooks mcp plugins recordings report)
+FIRST_PART := $(addprefix tests/,clients dispatch fuzz house proof proxy sdk transcripts twin)
+SECOND_PART := $(addprefix tests/,bench cli examples hooks mcp plugins profiles recordings report)
 SOAK_MINUTES ?= 20
 PURGE_MEGABYTES ?= 500
 
