@@ -974,7 +974,7 @@ rows = sorted(self._rows, key=lambda row: row.message)
 waiting.setdefault(call_id, deque()).append(index)
 ```
 
-- The index is derived: `complete` looks for it, `damaged` tells its faults from others, `rebuild` makes it anew.
+- The index is derived: `complete` looks for it, `damaged` tells its faults from others, `rebuild` makes it whole.
 
 ```python
 return isinstance(error, apsw.SQLError) or getattr(error, "extendedresult", 0) in _DAMAGE
