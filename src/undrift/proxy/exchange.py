@@ -23,7 +23,6 @@ from undrift.proxy.ask import Ask, Bypass, ManagedBody
 from undrift.proxy.coding import decoded, encoded, plain
 from undrift.proxy.config import GatewayConfig, Provider
 from undrift.proxy.connection import Connection
-from undrift.proxy.guard import is_signed
 from undrift.proxy.incoming import BodyRoom, ClientGone, Incoming, NoRoom, TooLate
 from undrift.proxy.observe import Counters, Progress, safe_id
 from undrift.proxy.routes import Route
@@ -32,6 +31,7 @@ from undrift.proxy.upstream import Pool
 from undrift.proxy.workers import Workers
 from undrift.wire.anthropic.editing import beta_in_body
 from undrift.wire.refusals import REFUSAL_STATUSES, too_long
+from undrift.wire.request_headers import is_signed
 
 __all__ = ["Asgi", "Exchange", "GatewayContext"]
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from ipaddress import ip_address
 from urllib.parse import unquote, urlsplit
 
-__all__ = ["climbs", "foreign", "has_token", "is_framed", "is_signed", "repeated"]
+__all__ = ["climbs", "foreign", "has_token", "is_framed", "repeated"]
 
 _HERE = frozenset({"localhost", "127.0.0.1", "::1"})
 _HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([^:\[\]]+))(?::[0-9]{0,5})?", re.ASCII)
@@ -55,11 +55,6 @@ def foreign(headers: Mapping[str, str], host: str) -> str:
     except ValueError:
         return "origin"
     return "" if is_ours else "origin"
-
-
-def is_signed(headers: Mapping[str, str], query: str) -> bool:
-    """Tell whether a request carries a signature of Amazon's over its body, so that no other body may be sent."""
-    return headers.get("authorization", "").lstrip().startswith("AWS4-") or "x-amz-signature=" in query.lower()
 
 
 def _is_ours(name: str, host: str) -> bool:

@@ -7,6 +7,7 @@ response's headers reach the client, those apart that speak of the connection.
 from collections.abc import Iterable, Mapping, Sequence
 
 from undrift.proxy.config import Provider
+from undrift.wire.request_headers import LISTS, joined
 
 __all__ = ["Pairs", "downstream", "upstream"]
 
@@ -51,7 +52,6 @@ _OF_THE_CONNECTION = _names(
     """
 )
 _READABLE = frozenset({"gzip", "deflate", "identity"})
-_LIST_HEADERS = frozenset({"anthropic-beta"})
 
 
 def upstream(
@@ -87,8 +87,6 @@ def _codings(value: str) -> str:
 
 def _joined(pairs: Pairs, name: str, value: str) -> Pairs:
     for number, (known, given) in enumerate(pairs):
-        if known == name and name in _LIST_HEADERS:
-            present = {one.strip() for one in given.split(",")}
-            missing = [one.strip() for one in value.split(",") if one.strip() not in present]
-            return [*pairs[:number], (name, ",".join([given, *missing])), *pairs[number + 1 :]]
+        if known == name and name in LISTS:
+            return [*pairs[:number], (name, joined(name, given, value)), *pairs[number + 1 :]]
     return [*((known, given) for known, given in pairs if known != name), (name, value)]

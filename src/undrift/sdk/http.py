@@ -12,7 +12,8 @@ from typing import Any
 
 from undrift.sdk.answer_parts import AnswerParts, too_long
 from undrift.sdk.off_loop import OffLoop
-from undrift.sdk.prompts import HEADERS, SESSION_HEADER, ManagedPrompt, PromptManager, Read, is_signed
+from undrift.sdk.prompts import HEADERS, SESSION_HEADER, ManagedPrompt, PromptManager, Read
+from undrift.wire.request_headers import is_signed
 
 __all__ = ["is_asynchronous", "managed_client", "plain_client"]
 

@@ -5,7 +5,7 @@ Law: a fault of ours never stops a request. The original is sent, the log says w
 
 import logging
 import re
-from collections.abc import Callable, Mapping, MutableMapping
+from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -17,8 +17,9 @@ from undrift.window.request import Request
 from undrift.wire import sse
 from undrift.wire.anthropic.editing import beta_in_body
 from undrift.wire.form import ProviderReply
+from undrift.wire.request_headers import is_signed, joined
 
-__all__ = ["HEADERS", "Listeners", "ManagedPrompt", "PromptManager", "Read", "SESSION_HEADER", "is_signed"]
+__all__ = ["HEADERS", "Listeners", "ManagedPrompt", "PromptManager", "Read", "SESSION_HEADER"]
 
 T = TypeVar("T")
 
@@ -28,8 +29,6 @@ Read = Callable[[], bytes]
 """Returns a body, without its content coding."""
 
 _FIGURE = re.compile(r"\d[\d,]*")
-_SIGNED = "AWS4-HMAC-SHA256"
-_LISTS = frozenset({"anthropic-beta"})
 _HEADER_CHARACTERS = 200
 _HELD = "held-by-provider"
 _HELPER_HEADER, _TOOL_RUNNER = "x-stainless-helper", "BetaToolRunner"
@@ -106,7 +105,8 @@ class PromptManager:
             return self._bypassed(call, type(error).__name__, str(error))
         if managed.prepared is not None:
             for name, value in managed.prepared.headers.items():
-                _add(headers, name.lower(), value)
+                name = name.lower()
+                headers[name] = joined(name, headers.get(name, ""), value)
             _tell("on_prepared", self._listeners.prepared, managed.prepared)
         return managed
 
@@ -168,11 +168,6 @@ class PromptManager:
         return ManagedPrompt(call, bypass=reason)
 
 
-def is_signed(headers: Mapping[str, str]) -> bool:
-    """Tell whether a request has a signature over its body and headers, so that neither may change."""
-    return headers.get("authorization", "").startswith(_SIGNED)
-
-
 def _tell(name: str, listener: Callable[[T], object] | None, value: T) -> None:
     if listener is None:
         return
@@ -180,13 +175,3 @@ def _tell(name: str, listener: Callable[[T], object] | None, value: T) -> None:
         listener(value)
     except Exception as error:  # noqa: BLE001 - what a program prints must not stop its request
         _log.error("%s failed; undrift continues", name, exc_info=error)
-
-
-def _add(headers: MutableMapping[str, str], name: str, value: str) -> None:
-    """Set a header; a list that the client sends itself keeps its own entries."""
-    given = headers.get(name, "")
-    if not given or name not in _LISTS:
-        headers[name] = value
-        return
-    present = {one.strip() for one in given.split(",")}
-    headers[name] = ",".join([given, *(one for one in map(str.strip, value.split(",")) if one not in present)])
