@@ -132,10 +132,13 @@ class Window:
             else:
                 ruling[entry_id] = decision
         anchors = {anchor for entry_id in changed if (anchor := place_of(entry_id)) in self.numbers}
+        mine: dict[str, list[Decision]] = {anchor: [] for anchor in anchors}
+        for decision in new:  # once: a prune of a long history has thousands of them, and as many anchors
+            if decision.kind in PLACED and decision.detail["anchor"] in mine:
+                mine[decision.detail["anchor"]].append(decision)
         for anchor in anchors:
-            mine = [d for d in new if d.kind in PLACED and d.detail["anchor"] == anchor]
-            if mine or anchor in placed:
-                placed[anchor] = (*self.placed.get(anchor, ()), *mine)
+            if mine[anchor] or anchor in placed:
+                placed[anchor] = (*self.placed.get(anchor, ()), *mine[anchor])
         window = replace(former, ruling=ruling, placed=placed, new=new, before=self)
         return window._sending({self.numbers[anchor] for anchor in anchors})
 
