@@ -14,8 +14,11 @@ def problems(names: list[str], modules: list[str]) -> list[str]:
     found = []
     if "undrift/py.typed" not in names:
         found.append("undrift/py.typed is missing: without it no type checker reads our types")
-    if not any(name.endswith(".dist-info/licenses/LICENSE") for name in names):
-        found.append("the licence text is missing: see license-files in pyproject.toml")
+    found += [
+        f"{licence} is missing: see license-files in pyproject.toml"
+        for licence in ("LICENSE", "NOTICE")
+        if not any(name.endswith(f".dist-info/licenses/{licence}") for name in names)
+    ]
     found += [f"{name} is missing: see tool.hatch.build in pyproject.toml" for name in modules if name not in names]
     for name in names:
         if name.endswith(".pth"):

@@ -49,6 +49,7 @@ GOOD_WHEEL = [
     "undrift/__init__.py",
     "undrift/py.typed",
     "undrift-1.dist-info/licenses/LICENSE",
+    "undrift-1.dist-info/licenses/NOTICE",
     "undrift-1.dist-info/RECORD",
 ]
 
@@ -57,7 +58,7 @@ def test_a_whole_wheel_passes():
     assert built_wheel.problems(GOOD_WHEEL, ["undrift/__init__.py"]) == []
 
 
-@pytest.mark.parametrize("missing", GOOD_WHEEL[:3])
+@pytest.mark.parametrize("missing", GOOD_WHEEL[:4])
 def test_a_wheel_without_a_needed_file_fails(missing: str):
     names = [name for name in GOOD_WHEEL if name != missing]
     assert len(built_wheel.problems(names, ["undrift/__init__.py"])) == 1
