@@ -26,7 +26,7 @@ from undrift.cli.of_session import (
 from undrift.cli.place import is_wide, kept_place, place_here, places_here
 from undrift.cli.show import again, count, echo_json, excerpt, first_line, note, safe
 from undrift.core.contradict.verdicts import OPEN_BECAUSE
-from undrift.core.memory.dispute import counts_less
+from undrift.core.memory.dispute import counts_less, named
 from undrift.core.memory.stale import Precision
 from undrift.errors import RecallError, StoreError
 from undrift.memory.memories import Conflict
@@ -268,7 +268,7 @@ def _show_hit(hit: ScoredMemoryEntry, project: str) -> None:
     say(f"{hit.decayed_score:.2f}  {safe(entry.id[:40])}  {facts}", hang="      ")
     say(f"      {excerpt(entry.content, 100)}")
     if conflicts:
-        say(f"      IN CONFLICT with {', '.join(safe(one[:40]) for one in conflicts)}")
+        say(f"      IN CONFLICT with {named([safe(one[:40]) for one in conflicts])}")
 
 
 def _how_to_search_by_meaning() -> str:

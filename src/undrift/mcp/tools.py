@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from undrift.core.agent_rules import TASK_TOOL_NAME, TASK_TOOL_SCHEMA
+from undrift.core.memory.dispute import named
 from undrift.errors import InputError, StoreBusy, UndriftError
 from undrift.mcp.arguments import checked
 from undrift.mcp.framing import as_data, clipped, one_line
@@ -113,7 +114,7 @@ def _left(place: ServedHome, session: "Session", query: str, limit: int, *, is_b
 def _hit(one: "ScoredMemoryEntry") -> str:
     entry = one.entry
     state = "superseded" if entry.is_contradicted else "current"
-    disputes = one_line(", ".join(one.why.get("disputes", ())), _LONGEST_HIT)
+    disputes = one_line(named(one.why.get("disputes", ())), _LONGEST_HIT)
     state += f", contradicts {disputes}" if disputes else ""
     words = clipped(entry.content, _LONGEST_HIT)
     return f"{entry.id}  {entry.type} by {entry.trust}, of this {entry.scope}, {state}: {words}"

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from undrift.core.memory.dispute import with_disputes
+from undrift.core.memory.dispute import named, with_disputes
 from undrift.values.memory import MemoryEntry, ScoredMemoryEntry
 
 
@@ -38,3 +38,8 @@ def test_several_conflicts_of_one():
 def test_without_conflicts_nothing_changes():
     hits = [hit("a"), hit("b")]
     assert with_disputes(hits) == hits
+
+
+def test_two_ids_are_named_and_the_others_counted():
+    texts = [named([]), named(["a"]), named(["a", "b"]), named(["a", "b", "c", "d"])]
+    assert texts == ["", "a", "a, b", "a, b and 2 more"]

@@ -9,10 +9,13 @@ from dataclasses import replace
 from undrift.core.memory.supersede import open_conflicts
 from undrift.values.memory import TRUST_TIERS, MemoryEntry, ScoredMemoryEntry
 
-__all__ = ["DISPUTES", "counts_less", "with_disputes"]
+__all__ = ["DISPUTES", "counts_less", "named", "with_disputes"]
 
 DISPUTES = "disputes"
 """The part of `ScoredMemoryEntry.why` with the ids of the active hits that exclude this one."""
+
+_MOST_NAMED = 2
+"""A flood makes one statement exclude hundreds: all their ids would be longer than a whole brief."""
 
 
 def with_disputes(
@@ -45,6 +48,12 @@ def counts_less(entry: MemoryEntry) -> tuple[bool, bool, int]:
     """Return a key for the order of two memories that exclude each other: the lower comes first."""
     tier = TRUST_TIERS[entry.trust]
     return tier == 0, entry.scope == "user", -tier
+
+
+def named(ids: Sequence[str]) -> str:
+    """Return the first two ids as a text, and how many more there are."""
+    more = len(ids) - _MOST_NAMED
+    return ", ".join(ids[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _marked(hit: ScoredMemoryEntry, disputes: Sequence[str] | None) -> ScoredMemoryEntry:

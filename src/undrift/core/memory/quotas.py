@@ -8,14 +8,23 @@ from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-__all__ = ["within_quotas"]
+__all__ = ["USERS", "stratum_of", "within_quotas"]
 
 _Hit = TypeVar("_Hit")
+
+USERS = 2
+"""The stratum of what a user or a specification says."""
+_STRATA = (0, 1, 1, USERS)
 
 _A_HALF = 2
 """The share of the first n hits, rounded up, for sources without trust, as long as there is another hit."""
 _A_FIFTH = 5
 """The share of the first n hits, rounded up, for one such source: a brief gives it the same share of its tokens."""
+
+
+def stratum_of(tier: int) -> int:
+    """Return the stratum of a tier of trust: 0 for a tool's output, 1 for agents and tasks, `USERS` for the rest."""
+    return _STRATA[min(max(tier, 0), len(_STRATA) - 1)]
 
 
 def within_quotas(hits: Sequence[_Hit], untrusted: Callable[[_Hit], str | None], k: int) -> list[_Hit]:
