@@ -1,4 +1,4 @@
-"""How many made-up secrets `mask` hides: ``python -m bench.masking`` prints kinds x contexts, and what is missed by name.
+"""The count of made-up secrets that `mask` hides: ``python -m bench.masking`` prints kinds x contexts, and the misses by name.
 
 The kinds are those of tests/core/text/canaries.toml, which was written down before any rule that is to find them. A secret
 is hidden if neither it nor its last twelve characters can be read where it stood. Kinds that are held out of every tuning
@@ -185,7 +185,7 @@ def measure(mask: Mask, rows: Sequence[Canary]) -> Results:
 
 
 def figures(results: Results) -> dict[str, Any]:
-    """Count the hidden of the tried, for each context and group; a kind that nothing tells is tried, and not asked for."""
+    """Count the hidden of the tried, for each context and group; a kind that nothing shows is tried, and not asked for."""
     contexts: dict[str, dict[str, list[int]]] = {}
     asked = [0, 0]
     for name, cells in results.items():
@@ -203,7 +203,7 @@ def figures(results: Results) -> dict[str, Any]:
 
 
 def missed(results: Results) -> dict[str, list[str]]:
-    """Name the kinds that are told in a context and not hidden; a kind that is held out is never named."""
+    """Name the kinds that are asked for in a context and not hidden; a kind that is held out is never named."""
     return {
         name: sorted(
             canary.kind
@@ -224,10 +224,10 @@ def worse(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
     ]
 
 
-def table(told: dict[str, Any]) -> str:
+def table(found: dict[str, Any]) -> str:
     """Write the figures as a table of Markdown."""
     lines = [f"| context | {' | '.join(GROUPS)} |", "| --- |" + " --- |" * len(GROUPS)]
-    for name, groups in told["contexts"].items():
+    for name, groups in found["contexts"].items():
         cells = []
         for group in GROUPS:
             count, tried = groups[group]
@@ -337,23 +337,23 @@ def _mask_of(source: Path | None) -> Mask:
 
 def _written(now: dict[str, Any]) -> int:
     """Raise the figures on disk, or say what fell."""
-    told = json.loads(_FIGURES.read_text(encoding="utf-8"))
-    before = told.get("masking", {})
+    figures_on_disk = json.loads(_FIGURES.read_text(encoding="utf-8"))
+    before = figures_on_disk.get("masking", {})
     if before and (fell := worse(before, now)):
         print("Nothing was written, as these fell:", *fell, sep="\n  ")
         return 1
-    told["masking"] = before | {
+    figures_on_disk["masking"] = before | {
         "command": "python -m bench.masking",
         "date": date.today().isoformat(),  # noqa: DTZ011 - the day on the wall
         "canaries_sha256": hashlib.sha256(CANARIES.read_bytes()).hexdigest(),
         **now,
     }
-    _FIGURES.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+    _FIGURES.write_text(json.dumps(figures_on_disk, indent=1) + "\n", encoding="utf-8")
     return 0
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Measure, print, and write if told to."""
+    """Measure and print; write with ``--write``."""
     parser = argparse.ArgumentParser(prog="python -m bench.masking", description="Secrets hidden: kinds x contexts.")
     parser.add_argument("--write", action="store_true", help="raise docs/figures.json")
     parser.add_argument(
@@ -396,9 +396,9 @@ def _print_alarms(mask: Mask, options: argparse.Namespace) -> int:
         if options.values:
             print(*(f"    {count} x {text!r}" for text, count in texts.most_common()), sep="\n")
     if options.write:
-        told = json.loads(_FIGURES.read_text(encoding="utf-8"))
-        told["masking"]["alarms"] = found | {"date": date.today().isoformat()}  # noqa: DTZ011 - the day on the wall
-        _FIGURES.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+        figures_on_disk = json.loads(_FIGURES.read_text(encoding="utf-8"))
+        figures_on_disk["masking"]["alarms"] = found | {"date": date.today().isoformat()}  # noqa: DTZ011 - the day on the wall
+        _FIGURES.write_text(json.dumps(figures_on_disk, indent=1) + "\n", encoding="utf-8")
     return 0
 
 

@@ -94,7 +94,7 @@ def _names_expression(function: ast.expr) -> bool:
         isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id == "re"
     )
     methods = ("compile", "search", "match", "fullmatch", "finditer", "findall", "sub", "subn", "split")
-    return (is_of_re and function.attr in methods) or (isinstance(function, ast.Name) and function.id == "_compiled")  # type: ignore[attr-defined]
+    return (is_of_re and function.attr in methods) or (isinstance(function, ast.Name) and function.id == "compiled")  # type: ignore[attr-defined]
 
 
 def uses() -> dict[re.Pattern[Any], set[str]]:

@@ -19,8 +19,8 @@ SHORT, LONG = 2_000, 20_000
 
 BUILT: dict[str, Callable[[], list[str | re.Pattern[str]]]] = {
     # Made of parts of ours, and of what a caller names: of each an expression as it comes out.
-    "undrift.core.text.secrets.regex": list,  # every pattern of the list has it
-    "undrift.core.text.secrets._compiled": list,  # its callers are looked at
+    "undrift.core.text.patterns.regex": list,  # every pattern of the list has it
+    "undrift.core.text.patterns.compiled": list,  # its callers are looked at
     "undrift.core.text.marker._last_letter": lambda: [
         marker._last_letter(a, b) for a in (True, False) for b in (True, False)
     ],

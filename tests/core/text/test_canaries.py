@@ -1,4 +1,4 @@
-"""Of secrets that were written down before the rules, no fewer are hidden in any place than docs/figures.json says."""
+"""No fewer of the secrets that were written down before the rules are hidden in any place than docs/figures.json says."""
 
 import hashlib
 import json
@@ -21,8 +21,8 @@ def results():
     return measure(mask, ROWS)
 
 
-def counts(told: dict[str, Any]) -> dict[str, int]:
-    return {f"{name}, {group}": cell[0] for name, groups in told["contexts"].items() for group, cell in groups.items()}
+def counts(found: dict[str, Any]) -> dict[str, int]:
+    return {f"{name}, {group}": cell[0] for name, groups in found["contexts"].items() for group, cell in groups.items()}
 
 
 def test_the_canaries_are_those_that_were_written_before_the_rules():
