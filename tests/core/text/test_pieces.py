@@ -1,13 +1,11 @@
 """A long text is cut where nothing that is looked for can stand, so that the pieces hold what the text holds."""
 
-import re
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from undrift.core.text import pieces as module
-from undrift.core.text import secrets
+from undrift.core.text import prefilter
 from undrift.core.text.pieces import pieces
 from undrift.core.text.secrets import mask
 from undrift.core.text.unescaped import unescaped
@@ -38,12 +36,12 @@ def test_a_long_text_is_cut_and_one_without_a_place_for_it_is_not():
 
 @given(text=TEXTS)
 def test_the_pieces_hold_the_same_runs_escapes_and_secrets_as_the_text(text):
-    runs = re.compile(secrets._RUN, re.ASCII).findall(text)
+    runs = prefilter._RUN.findall(text)
     plain, masked = unescaped(text), mask(text)
     with pytest.MonkeyPatch.context() as patch:
         for least in (1, 7):
             patch.setattr(module, "_LEAST_CHARACTERS", least)
-            assert list(secrets._runs(text)) == runs
+            assert list(prefilter.runs(text)) == runs
             assert unescaped(text) == plain
             assert mask(text) == masked
 

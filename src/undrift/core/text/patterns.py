@@ -26,7 +26,9 @@ class Pattern:
         expression: Source of a regular expression that is matched from the first character of a literal on.
         group: The group that is the secret; 0 is all of the match, -1 the group that took part last.
         accept: Looks at a match once more; None accepts all.
-        in_run: A literal stands in a run of `_RUN`, as a match is long and has no space: most texts have few of those.
+        folded: The literals are in small letters, and stand in the text in letters of any case.
+        in_run: A literal stands where `START` allows it, in a run of core/text/prefilter.py: a match is long, without a space.
+        in_word: No letter stands before a literal, and it begins with three letters or more.
     """
 
     name: str
@@ -36,6 +38,7 @@ class Pattern:
     accept: Callable[[re.Match[str]], bool] | None = None
     folded: bool = False
     in_run: bool = False
+    in_word: bool = False
 
     @property
     def regex(self) -> re.Pattern[str]:

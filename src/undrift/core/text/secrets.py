@@ -3,14 +3,14 @@
 One maintained list, `PATTERNS`; core/text/patterns.py says what each of them is and why none costs much.
 """
 
+import functools
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from undrift.core.text.own_patterns import OWN_PATTERNS
 from undrift.core.text.patterns import Pattern, compiled
-from undrift.core.text.pieces import pieces
+from undrift.core.text.prefilter import Index
 from undrift.core.text.unescaped import unescaped
 from undrift.values.window import MaskedSpan
 
@@ -18,7 +18,6 @@ __all__ = ["Masked", "PATTERNS", "Pattern", "mask"]
 
 PATTERNS: tuple[Pattern, ...] = OWN_PATTERNS
 
-_RUN = r"(?<![A-Za-z0-9_+/=.$-])[A-Za-z0-9_+/=.$-]{15,}+"
 _MARKER = r"\[masked:([a-z0-9-]{1,40})\]"
 
 # A marker may uncover what its secret hid: the value before it now ends earlier. One round finds all but such a case,
@@ -93,34 +92,31 @@ def _found_in(text: str) -> list[MaskedSpan]:
     # One byte for a character of any script: faster to search, and positions stay.
     plain = text if text.isascii() else text.encode("ascii", "replace").decode("ascii")
     folded = plain.lower()
-    markers, runs = _markers(plain), "\n".join(_runs(plain))
+    markers = _markers(plain)
     found: list[MaskedSpan] = []
-    for pattern in PATTERNS:
+    for pattern, literal in _index().sought_in(folded):
         haystack = folded if pattern.folded else plain
-        for literal in pattern.literals:
-            at = -1 if pattern.in_run and literal not in runs else haystack.find(literal)
-            while at >= 0:
-                match = pattern.regex.match(text, at)
-                after = at + 1
-                if match and not _touches(match, markers) and (pattern.accept is None or pattern.accept(match)):
-                    start, after = match.span(pattern.group if pattern.group >= 0 else match.lastindex or 0)
-                    found.append(MaskedSpan(pattern.name, start, after - start))
-                at = haystack.find(literal, after)
+        at = haystack.find(literal)
+        while at >= 0:
+            match = pattern.regex.match(text, at)
+            after = at + 1
+            if match and not _touches(match, markers) and (pattern.accept is None or pattern.accept(match)):
+                start, after = match.span(pattern.group if pattern.group >= 0 else match.lastindex or 0)
+                found.append(MaskedSpan(pattern.name, start, after - start))
+            at = haystack.find(literal, after)
     return found
 
 
-def _runs(plain: str) -> Iterator[str]:
-    """Yield the runs of `_RUN`; it matches no character at which a piece ends, and looks behind at such a one."""
-    for start, end in pieces(plain):
-        yield from compiled(_RUN).findall(plain, start, end)
+@functools.cache
+def _index() -> Index:
+    return Index.of(PATTERNS)
 
 
 def _markers(plain: str) -> list[tuple[int, int]]:
     """Give where our own markers stand; a token between the same brackets is no marker."""
     if "[masked:" not in plain:
         return []
-    names = {pattern.name for pattern in PATTERNS}
-    return [match.span() for match in compiled(_MARKER).finditer(plain) if match[1] in names]
+    return [match.span() for match in compiled(_MARKER).finditer(plain) if match[1] in _index().names]
 
 
 def _touches(match: re.Match[str], markers: list[tuple[int, int]]) -> bool:
