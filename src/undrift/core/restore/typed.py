@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from itertools import dropwhile
 
+from undrift.core.restore.pasted import pasted_lines, without_quotations
 from undrift.values.window import ContextEntry
 
 __all__ = ["GAP", "typed_and_pasted", "user_texts"]
@@ -16,12 +17,10 @@ GAP = "…"
 """Stands where lines are left out."""
 
 _BY_CLIENT = re.compile(
-    r"<|\[Request interrupted|Caveat: |# AGENTS\.md|This session is being continued"
+    r"<|\[Request interrupted|\[hook\]|Caveat: |# AGENTS\.md|This session is being continued|Message from agent\b"
     r"|[A-Za-z:]{3,60} hook (?:feedback|error|blocking error|success|additional context|stopped)\b"
 )
 _LOOKED_AT = 120
-_FENCE = re.compile(r"`{3,}|~{3,}")
-_QUOTED = re.compile(r"\s{0,3}>")
 # Letters and marks that a screen shows as nothing; the categories of control and format characters are the others.
 _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\ufe0e\ufe0f\uffa0")
 
@@ -47,21 +46,20 @@ def user_texts(entries: Sequence[ContextEntry]) -> Iterator[ContextEntry]:
 def typed_and_pasted(text: str) -> tuple[list[str], list[str]]:
     """Split the lines of a user's text into typed lines, and pasted or quoted lines.
 
-    Pasted text can hold fences itself. So all from the first fence to the last one counts as pasted, and all up to the
-    end if one fence is left open. In both lists `GAP` replaces the lines between two of its own.
+    In both lists `GAP` replaces the lines between two of its own. A typed line with a quoted sentence stands in both: as it
+    is among the pasted ones, and with `GAP` for the sentence among the typed ones.
     """
     lines = text.strip("\n").split("\n")
-    fences = [len(_FENCE.findall(line)) for line in lines]
-    fenced = [index for index, number in enumerate(fences) if number]
-    first, last = (fenced[0], fenced[-1]) if fenced else (len(lines), -1)
-    if sum(fences) % 2:
-        last = len(lines)
+    others = pasted_lines(lines)
     typed: list[str] = []
     pasted: list[str] = []
     for index, line in enumerate(lines):
-        own, other = (pasted, typed) if first <= index <= last or _QUOTED.match(line) else (typed, pasted)
-        own.append(line)
-        if other and other[-1] != GAP:
+        own, other = (pasted, typed) if index in others else (typed, pasted)
+        shown = line if own is pasted else without_quotations(line, GAP)
+        own.append(shown)
+        if shown != line:
+            other.append(line)
+        elif other and other[-1] != GAP:
             other.append(GAP)
     return typed, pasted
 
