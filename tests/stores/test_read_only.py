@@ -19,7 +19,7 @@ def test_a_home_that_cannot_be_written_is_read_and_its_decisions_are_applied(tmp
     assert found.pop("untouched")
     for name in HOMES:
         home = found[name]
-        codes = {one: home[one] for one in ("recall", "sessions", "tasks", "search", "why")}
+        codes = {one: home[one] for one in ("recall", "sessions", "tasks", "search", "why", "store")}
         assert {one: code for one, (code, _) in codes.items()} == dict.fromkeys(codes, 0), codes
         assert home["recall"][1].startswith(home["recalled"])
         assert "SQLite" in home["search"][1]

@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -114,8 +115,10 @@ def _used(home: Path, history: list[Any], window: list[Any], refs: list[str]) ->
     from tests.cli.builders import undrift
     from undrift import Session
 
-    commands = (["recall", refs[0]], ["sessions"], ["tasks"], ["search", "main database"], ["why", refs[0]], ["doctor"])
-    outcomes = {one[0]: undrift(*one, "--home", home) for one in commands}
+    commands = [["recall", refs[0]], ["sessions"], ["tasks"], ["search", "main database"], ["why", refs[0]], ["doctor"]]
+    with tempfile.TemporaryDirectory() as elsewhere:
+        commands.append(["store", "backup", f"{elsewhere}/backup.db"])
+        outcomes = {one[0]: undrift(*one, "--home", home) for one in commands}
     said = {name: [done.exit_code, done.stdout + done.stderr] for name, done in outcomes.items()}
     with Session.open("s", home=home, settings=Settings(**_SETTINGS)) as session:  # type: ignore[arg-type]
         prepared = session.prepare(body(*history))

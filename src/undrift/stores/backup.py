@@ -13,7 +13,7 @@ from pathlib import Path
 import apsw
 
 from undrift.errors import InputError, StoreBusy, StoreError
-from undrift.stores import copies, faults, files, holders, newest
+from undrift.stores import copies, faults, files, holders, newest, read_only
 from undrift.stores.base import Counts
 from undrift.stores.connection import NAME, prepare_file
 from undrift.stores.integrity import problems
@@ -50,13 +50,26 @@ def back_up(home: str | os.PathLike[str], target: str | os.PathLike[str]) -> Cou
             raise InputError(f"{path}: SQLite deletes a file of this name; choose another one for the backup")
         if not path.parent.is_dir():
             raise InputError(f"{path.parent}: is no folder; make it first, or choose another name")
-        with closing(apsw.Connection(str(store), flags=_WRITE)) as source:
+        with closing(_source(store)) as source:
+            copies.copy(source, path, check_of(source))
+        return counts_of(path)
+
+
+def _source(store: Path) -> apsw.Connection:
+    """Open the store that is backed up; in a read-only folder as it is."""
+    with _as_store_errors(store):
+        if read_only.is_unwritable(store):
+            return read_only.connect_as_it_is(store)
+        source = apsw.Connection(str(store), flags=_WRITE)
+        try:
             source.set_busy_timeout(_BUSY_TIMEOUT_MS)
             source.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-            check = check_of(source)
+            check_of(source)  # a file of another program is refused before anything is written to it
             source.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
-            copies.copy(source, path, check)
-        return counts_of(path)
+        except BaseException:
+            source.close(True)
+            raise
+        return source
 
 
 def restore_backup(source: str | os.PathLike[str], home: str | os.PathLike[str]) -> Counts:
