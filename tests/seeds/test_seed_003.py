@@ -46,8 +46,9 @@ def test_r3_01_the_notes_stand_in_the_folder_of_the_seed_and_outlive_every_task(
     monkeypatch.chdir(tmp_path)
     session = TaskSession(Path(".sigma"), "run-1")
     notes = Path(".sigma/archives/run-1/active_context.md")
+    assert not notes.exists()
     assert session.session.scratchpad.path == notes
-    assert notes.read_text() == ""  # there from the start, so that an agent's own tools can write it
+    assert notes.read_text() == ""  # there as soon as its path is told, so that an agent's own tools can edit it
     notes.write_text("## Login\nThe token is compared in auth.py line 12.\n## Old\nNobody needs this.\n")
     session.does("read")
     assert "auth.py line 12" in session.session.scratchpad.read()

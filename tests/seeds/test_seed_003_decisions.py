@@ -454,7 +454,7 @@ def test_a3_5_what_cannot_be_stored_does_not_leave(tmp_path):
 def test_a3_5_a_log_that_cannot_be_exported_is_a_warning_and_is_written_later(tmp_path):
     session = TaskSession(tmp_path, debug_archive=True)
     log = tmp_path / "archives" / "s" / "a.log"
-    log.mkdir()
+    log.mkdir(parents=True)
     session.starts("a", "all tests pass")
     session.works(0, 2)
     session.session.complete_task("a", SUMMARY)

@@ -22,7 +22,7 @@ PAIRS = [
     (Timeline, AsyncTimeline),
     (ScratchpadFile, AsyncScratchpad),
 ]
-NOT_THEIRS = {"is_on", "note", "snapshot", "start"}
+NOT_THEIRS = {"is_on", "is_there", "note", "snapshot", "start"}
 """Parts of the notes that the library itself uses."""
 
 

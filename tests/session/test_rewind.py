@@ -197,8 +197,9 @@ def test_notes_that_cannot_be_written_do_not_keep_a_session_from_going_back(
     session: Session, caplog: pytest.LogCaptureFixture
 ):
     session.remember("one")
-    session.scratchpad.path.unlink()
-    session.scratchpad.path.mkdir()
+    path = session.scratchpad.path
+    path.unlink()
+    path.mkdir()
     session.rewind(0)
     assert contents(session) == []
     assert "notes are not as they were" in caplog.text

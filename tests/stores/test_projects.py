@@ -135,7 +135,8 @@ def test_each_project_has_its_own_sessions_under_one_id(tmp_path: Path, home: Pa
 def test_the_agents_files_ignore_themselves_for_git(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch):
     root = repository(tmp_path / "a")
     monkeypatch.chdir(root)
-    Session.open("run-1").close()
+    with Session.open("run-1") as session:
+        session.scratchpad.write("kept")
     shown = subprocess.run(["git", "-C", str(root), "status", "--short"], capture_output=True, text=True, check=True)
     assert (root / ".undrift").is_dir()
     assert shown.stdout == ""

@@ -38,7 +38,7 @@ def test_what_could_not_be_written_is_told_at_each_turn_until_it_is(tmp_path: Pa
     session.does("a")
     logs = logs_of(session, debug_archive=True)
     path = Path(logs.path_of("a"))
-    path.mkdir()
+    path.mkdir(parents=True)
     for written in ([EVICTED], []):
         (warning,) = logs.export(written)
         assert warning.startswith("the log of task 'a' could not be exported, the store has it: ")

@@ -26,9 +26,17 @@ def notes(found: Prepared) -> list[tuple[int, str]]:
     return [(n, one.removeprefix(TITLE)) for n, one in blocks if one.startswith(TITLE)]
 
 
-def test_it_is_there_from_the_start_and_what_was_written_before_stays(tmp_path):
-    """A3-20"""
+def test_it_is_there_once_its_path_is_told_and_what_was_written_before_stays(tmp_path):
+    """A3-20, as docs/adr/0033 changed it."""
     with opened(tmp_path) as session:
+        given = body(user("Go."))
+        assert session.prepare(given).body is given
+        assert session.scratchpad.read() == ""
+        assert session.checkpoint("now")
+        session.rewind("now")
+        with pytest.raises(InputError, match="there are: none"):
+            session.scratchpad.drop("A")
+        assert not (tmp_path / "archives").exists()
         assert session.scratchpad.path.read_bytes() == b""
         assert session.scratchpad.path.stat().st_mode & 0o777 == 0o600
         session.scratchpad.write("kept")
@@ -110,8 +118,9 @@ def test_what_cannot_be_read_is_a_warning_and_the_session_goes_on(tmp_path, capl
     path = tmp_path / "archives" / "s" / "active_context.md"
     path.mkdir(parents=True)
     with opened(tmp_path) as session:
-        assert "no scratchpad" in caplog.text
         found = prepared(session)
+        assert session.scratchpad.path == path
+        assert "no scratchpad" in caplog.text
         assert any("the scratchpad cannot be read" in one for one in found.warnings)
         session.start_task("a")
         session.complete_task("a", SUMMARY)  # without a snapshot
@@ -183,3 +192,24 @@ def test_no_session_id_leads_out_of_the_home(tmp_path, session_id):
         session.scratchpad.write("mine")
         assert session.scratchpad.path.resolve().is_relative_to(home.resolve())
     assert [path.name for path in tmp_path.iterdir()] == ["home"]
+
+
+def tagged(home: Path, session_id: str) -> int:
+    """The number of calls that belong to tasks of a session."""
+    with SqliteStore.open(home, create=False) as store:
+        return len(store.tasks(session_id).tags)
+
+
+def test_a_task_that_another_process_starts_does_not_claim_calls_from_before_though_nothing_had_left(tmp_path):
+    """The first request is noted on disk, so a later process does not take the session for a new one."""
+    history = rounds(2)
+    with opened(tmp_path) as first:
+        prepared(first, *history)
+    with opened(tmp_path) as second:
+        second.start_task("a")
+        prepared(second, *history)
+        assert tagged(tmp_path, "s") == 0
+    with opened(tmp_path, "new") as new:
+        new.start_task("a")
+        prepared(new, *history)
+        assert tagged(tmp_path, "new") == 2

@@ -139,6 +139,7 @@ class Preparer:
         )
         carried = self._committer.carry_out(turn, conversation, self._renderer(conversation), request)
         warnings += filter(None, [carried.warning])
+        self._note_history()
         window, items = carried.window, carried.items
         if carried.written:
             self._inheritance.leave(form, window.place)
@@ -268,6 +269,12 @@ class Preparer:
             fault = str(error)
         if fault:
             warnings.append(f"a restart may take this for a new session, because it could not be noted: {fault}")
+
+    def _note_history(self) -> None:
+        try:
+            self._log.note_history()
+        except StoreError as error:
+            _log.error("session %.80r: its first request could not be noted: %s", self.id, error)
 
     def _note_answer(self, form: Form, text: str) -> None:
         """Store a mark of the answer to the session's first request."""

@@ -247,7 +247,8 @@ class Timeline:
         if not self._scratchpad.is_on or not isinstance(ref, str):
             return
         try:
-            self._scratchpad.write(self._store.original(ref).entry.content if ref else "")
+            if ref or self._scratchpad.is_there:
+                self._scratchpad.write(self._store.original(ref).entry.content if ref else "")
         except StoreError as error:
             _log.error("session %.80r: the notes are not as they were then: %s", self._session_id, error)
 

@@ -89,7 +89,8 @@ class Session(Closing, OfOneProcess):
         self.costs = self._preparer.costs
         """The prompt cache, as usage tells it; not for several threads at once."""
         self._purger = Purger(context, memories)
-        self._log.was_empty &= self.scratchpad.start()  # a session without any removal may have left its notes
+        # A session that removed nothing may have left its notes.
+        self._log.was_empty &= self.scratchpad.is_on and not self.scratchpad.is_there
 
     admit = of_part("memory", SessionMemory.admit)
     brief = of_part("memory", SessionMemory.brief)

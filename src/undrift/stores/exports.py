@@ -150,13 +150,21 @@ class Exports:
             _append(folder, _SCRATCHPAD, b"")
         return True
 
+    def has_scratchpad(self, session_id: str) -> bool:
+        """Tell whether something has the name of a session's scratchpad."""
+        try:
+            os.lstat(self.scratchpad_path(session_id))
+        except (OSError, ValueError):
+            return False
+        return True
+
     def read_scratchpad(self, session_id: str) -> Scratchpad:
         """Return the notes, empty if there are none; a byte that is not UTF-8 becomes a replacement character.
 
         Raises StoreError: something else than a file has its name, or the disk fails.
         """
         path = self.scratchpad_path(session_id)
-        if _is_empty(path):  # nearly always, and a look costs 5% of opening folder after folder
+        if _is_empty(path):  # a look costs 5% of opening folder after folder
             return self._scratchpad(b"", 0)
         try:
             with self._opened(session_id, path, make=False) as folder:
@@ -191,6 +199,8 @@ class Exports:
             StoreError: The notes are larger than 4 MiB, or cannot be written; they are unchanged.
         """
         path = self.scratchpad_path(session_id)
+        if not self.read_scratchpad(session_id).text:
+            raise InputError(f"the scratchpad has no section {title!r}; there are: none")
         with self._opened(session_id, path, make=True) as folder:
             for _ in range(_TRIES):
                 before, size_bytes = _read(folder, _SCRATCHPAD) if _status(folder, _SCRATCHPAD) else (b"", 0)

@@ -107,6 +107,7 @@ class TaskUpdates:
             after[task_id] = TaskUpdate(after[task_id].before, tasks.by_id[task_id])
             notes.append(verdict.reason)
             if len(task.result_summary) > _LONG_SUMMARY_CHARACTERS:
+                self._scratchpad.start()
                 notes.append(_LONG_SUMMARY.format(task_id, len(task.result_summary)))
         return tuple(after.values()), tuple(note for note in notes if note)
 

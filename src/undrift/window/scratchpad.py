@@ -1,7 +1,7 @@
 """The agent's notes of one session, active_context.md: read and written by the library, the agent and its people.
 
-Law: the file is the agent's own; it is rewritten only on request. A text is masked before it enters a window or the
-store.
+Law: the file is the agent's own; it is rewritten only on request. It exists from the first write, or once an agent was
+given its path (docs/adr/0033). A text is masked before it enters a window or the store.
 """
 
 import logging
@@ -41,9 +41,18 @@ class ScratchpadFile:
     def path(self) -> Path:
         """The path of the notes: ``<home>/archives/<session>/active_context.md``.
 
+        Reading it creates the file if there is none, so that an agent that gets the path can edit it.
+
         Raises InputError: the session has none.
         """
-        return self._open().scratchpad_path(self._session_id)
+        found = self._open().scratchpad_path(self._session_id)
+        self.start()
+        return found
+
+    @property
+    def is_there(self) -> bool:
+        """True if the notes were ever written, or an agent was given their path."""
+        return self._exports is not None and self._exports.has_scratchpad(self._session_id)
 
     def read(self) -> str:
         """Return the notes; empty if there are none.
@@ -75,16 +84,16 @@ class ScratchpadFile:
         """
         return self._open().drop_section(self._session_id, title).warning
 
-    def start(self) -> bool:
-        """Create the notes if there are none. True means: they were created, so the session is new.
+    def start(self) -> None:
+        """Create the notes if there are none, because an agent is about to be given their path.
 
         An obstacle is logged, and the session continues without notes.
         """
         try:
-            return self._exports is not None and self._exports.start_scratchpad(self._session_id)
+            if self._exports is not None:
+                self._exports.start_scratchpad(self._session_id)
         except StoreError as error:
             _log.error("session %.80r: no scratchpad: %s", self._session_id, error)
-            return False
 
     def note(self, warnings: list[str]) -> str:
         """Return the notes for a window: only their end if they are too long, secrets masked."""

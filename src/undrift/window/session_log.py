@@ -11,7 +11,7 @@ from undrift.core.text.masking import masked_original
 from undrift.core.text.refs import ref_of
 from undrift.core.window.learned_cache import LearnedCache
 from undrift.errors import StoreError
-from undrift.stores.base import Context, Known, Operation
+from undrift.stores.base import Context, Known, Mark, Operation
 from undrift.stores.contract import Store
 from undrift.stores.memory_values import MemoryChange
 from undrift.values.window import ContextEntry, Decision, Original, Tag, Tasks, TaskUpdate
@@ -39,10 +39,12 @@ class SessionLog:
         self.session_id = self._session_id = session_id
         self._mask_secrets = mask_secrets
         self._seq = self._reset_at = store.last_seq(session_id)
-        self.was_empty = self._seq == 0
+        self._begun = Mark(f"begun:{ref_of(session_id, '')}", "birth")
+        self.was_empty = self._seq == 0 and not store.find_marks((self._begun.text,))
+        self._is_noted = False
         self._known = Known()
         self.along: Conversation | None = None  # its readings are written with every other write
-        self._decisions = Decisions(session_id, (), ()) if self.was_empty else None
+        self._decisions = Decisions(session_id, (), ()) if self._seq == 0 else None
         self._reports = self._stored_reports()
         operations = self._with_totals()
         self.times = AskedTimes(operations)
@@ -131,6 +133,15 @@ class SessionLog:
             more = remembered.changes
         self._commit("task", [*kept, *updates, *more], at_ms=at_ms, payload=payload)
         self.tasks = self._stored_tasks()  # the store assigns ordinals
+
+    def note_history(self) -> None:
+        """Note that a history was prepared, if nothing on disk says so: a task that starts later does not begin with it.
+
+        Raises StoreError: it could not be noted; it is not tried again.
+        """
+        if self.was_empty and self._seq == 0 and not self._is_noted:
+            self._is_noted = True
+            self._store.add_marks(self._session_id, (self._begun,))
 
     def write_tags(self, tasks: Tasks, tags: Sequence[Tag], *, at_ms: int) -> None:
         """Write which tasks some calls belong to. Raises StoreError: nothing was written."""
