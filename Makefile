@@ -8,6 +8,7 @@ PY := $(VENV)/bin/python
 BENCH_PY := $(VENV)/bench/bin/python
 EXACT_PY := $(VENV)/exact/bin/python
 LANCE_PY := $(VENV)/lance/bin/python
+AUDIT_PY := $(VENV)/audit/bin/python
 CONFORMANCE_PY := $(VENV)/conformance/bin/python
 FRAMEWORKS := anthropic hatch-fancy-pypi-readme hypothesis langchain langchain-tests langgraph \
 	langgraph-checkpoint-conformance openai-agents pydantic-ai-slim pytest pytest-asyncio
@@ -70,6 +71,7 @@ DEV := $(VENV)/.dev-$(BASE_KEY)-$(call key,requirements/dev.txt)
 BENCH := $(VENV)/.bench-$(BASE_KEY)-$(call key,requirements/bench.txt pyproject.toml)
 EXACT := $(VENV)/.exact-$(BASE_KEY)-$(call key,requirements/exact.txt pyproject.toml)
 LANCE := $(VENV)/.lance-$(BASE_KEY)-$(call key,requirements/lance.txt pyproject.toml)
+AUDIT := $(VENV)/.audit-$(BASE_KEY)-$(call key,requirements/audit.txt)
 LOCK := $(VENV)/.lock-$(BASE_KEY)-$(call key,requirements/lock.txt)
 
 # What is set around us must not leak in: the tests and the demo run on what is installed here.
@@ -77,7 +79,7 @@ unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all demo figures plugins setup fmt check test build wheel fuzz properties wires twin exact lance sdk types bench browsers clients billing profiles soak purge proof powercut faults kills contention flips agents conformance frameworks lock clean help
+.PHONY: all demo figures plugins setup fmt check test build wheel fuzz properties wires twin exact lance sdk types bench browsers clients billing profiles soak purge proof powercut faults kills contention flips agents conformance frameworks audit lock clean help
 
 all: check test  ## check and test (what `make` alone does)
 
@@ -117,7 +119,7 @@ test: $(SELF) $(DEV)  ## all tests, in three processes, as many tests wait for o
 		$(PY) -m coverage $$kind --data-file=build/.coverage || exit 1; done
 	$(PY) -m tests.house.coverage_floors build/coverage.json
 
-build: $(SELF) $(DEV)  ## wheel and source archive into dist/, then try the wheel in an empty environment
+build: $(SELF) $(DEV) $(AUDIT)  ## wheel and source archive into dist/, then try the wheel in an empty environment and list its parts (SBOM)
 	@rm -rf dist build/wheel-venv && mkdir -p build
 	$(PY) -m build --no-isolation --outdir dist .
 	$(PY) -m tests.house.built_wheel dist
@@ -126,6 +128,9 @@ build: $(SELF) $(DEV)  ## wheel and source archive into dist/, then try the whee
 	build/wheel-venv/bin/python $(PIP_INSTALL) --no-deps --no-index dist/*.whl
 	cd build && wheel-venv/bin/undrift --version
 	cd build && wheel-venv/bin/python -c "import undrift; print(undrift.__file__)"
+	@build/wheel-venv/bin/python -m pip uninstall --quiet --yes --disable-pip-version-check setuptools pip
+	$(AUDIT_PY) -m cyclonedx_py environment --output-reproducible --pyproject pyproject.toml -o dist/undrift.cdx.json build/wheel-venv/bin/python
+	$(PY) -m tests.house.built_parts dist/undrift.cdx.json
 
 wheel: $(SELF) $(DEV)  ## the wheel through uvx and pipx (today's), alone, with the extra all and by the plugins' script; SHORT=1 for uvx alone
 	@rm -rf build/wheel build/wheel-tools && mkdir -p build
@@ -235,6 +240,9 @@ frameworks: $(SELF)  ## the integrations against the suites of LangGraph, LangCh
 	$(CONFORMANCE_PY) $(EDITABLE)
 	$(CONFORMANCE_PY) -m tests.conformance.frameworks
 
+audit: $(AUDIT)  ## known faults in the packages of requirements/*.txt, into docs/audit.json; needs the network
+	@$(AUDIT_PY) requirements/audit.py
+
 lock: $(LOCK)  ## write requirements/*.txt again (UPGRADE=1 takes the newest releases)
 	$(VENV)/lock/bin/python requirements/lock.py $(if $(UPGRADE),--upgrade)
 
@@ -286,6 +294,11 @@ $(LANCE): | $(BASE)
 	@$(PYTHON) -m venv --clear $(VENV)/lance
 	@$(LANCE_PY) $(LOCKED) -r requirements/lance.txt
 	@$(LANCE_PY) $(EDITABLE)
+	@touch $@
+
+$(AUDIT): | $(BASE)
+	@$(PYTHON) -m venv --clear $(VENV)/audit
+	@$(AUDIT_PY) $(LOCKED) -r requirements/audit.txt
 	@touch $@
 
 $(LOCK): | $(BASE)

@@ -36,6 +36,7 @@ def wanted(pyproject: Path) -> dict[str, list[str]]:
         "bench": base + build + groups["bench"],
         "exact": base + build + groups["exact"],
         "lance": base + build + groups["lance"],
+        "audit": groups["audit"],
         "lock": groups["lock"],
     }
 
