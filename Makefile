@@ -42,7 +42,7 @@ TASK_STEPS ?= 10000
 # `make test` runs these, the entrances and the house itself, beside all others, as a machine has two cores.
 FIRST_PART := $(addprefix tests/,clients dispatch fuzz house proof proxy sdk transcripts twin)
 SECOND_PART := $(addprefix tests/,bench cli examples hooks mcp plugins profiles recordings report)
-SOAK_MINUTES ?= 20
+SOAK_MINUTES ?= 60
 PURGE_MEGABYTES ?= 500
 
 PIP_INSTALL := -m pip install --quiet --no-input --disable-pip-version-check
@@ -200,8 +200,8 @@ billing: $(SELF) $(DEV)  ## the real Claude Code with pauses and compactions aga
 profiles: $(SELF) $(DEV)  ## what the installed clients' requests show against src/undrift/profiles and the last recording; CLIENTS="codex" for some
 	$(PY) -m tests.clients.profile $(CLIENTS)
 
-soak: $(SELF) $(DEV)  ## 50 sessions through the gateway for SOAK_MINUTES (20): memory, descriptors, WAL and files stay flat
-	$(PY) -m bench.soak $(SOAK_MINUTES)
+soak: $(SELF) $(DEV)  ## gateway, hooks, MCP server and commands on one home for SOAK_MINUTES (60), one killed each minute: 0 lost, 0 refused, nothing grows; SHORT=1
+	$(PY) -m tests.proof.soak $(if $(SHORT),1.25 --kill-every 9,$(SOAK_MINUTES)) $(ARGS)
 
 purge: $(SELF) $(DEV)  ## what a purge costs other writers, on a home of PURGE_MEGABYTES (500)
 	$(PY) -m bench.purge $(PURGE_MEGABYTES)
