@@ -7,10 +7,25 @@ from hypothesis import strategies as st
 from undrift.core.text import pieces as module
 from undrift.core.text import prefilter
 from undrift.core.text.pieces import pieces
+from undrift.core.text.readings import readings
 from undrift.core.text.secrets import mask
-from undrift.core.text.unescaped import unescaped
 
-WORDS = ["AKIA", "a" * 30, "x" * 14 + "=", "\\u003d", "\\x1b[31m", "%253D", "\x1b[0m", "sk-ant-", "=", "/", "é", "😀"]
+WORDS = [
+    "AKIA",
+    "a" * 30,
+    "x" * 14 + "=",
+    "\\u003d",
+    "\\x1b[31m",
+    "%253D",
+    "\x1b[0m",
+    "sk-ant-",
+    "=",
+    "/",
+    "é",
+    "😀",
+    "\n" + "aB1" * 8 + "\n",
+    "YXBpX2tleT1hMUIyYTFCMmExQjI=",
+]
 TEXTS = st.lists(st.one_of(st.sampled_from([*WORDS, "\n", " ", '"', ","]), st.text(max_size=4)), max_size=60).map(
     "".join
 )
@@ -37,12 +52,12 @@ def test_a_long_text_is_cut_and_one_without_a_place_for_it_is_not():
 @given(text=TEXTS)
 def test_the_pieces_hold_the_same_runs_escapes_and_secrets_as_the_text(text):
     runs = prefilter._RUN.findall(text)
-    plain, masked = unescaped(text), mask(text)
+    read, masked = list(readings(text)), mask(text)
     with pytest.MonkeyPatch.context() as patch:
         for least in (1, 7):
             patch.setattr(module, "_LEAST_CHARACTERS", least)
             assert list(prefilter.runs(text)) == runs
-            assert unescaped(text) == plain
+            assert list(readings(text)) == read
             assert mask(text) == masked
 
 

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import json
 from re import _constants, _parser  # type: ignore[attr-defined]
 
 import pytest
@@ -260,6 +261,12 @@ PIECES = [shape[1] for shape in SHAPES.values()] + [
         "_",
         "a1B2",
         "K",
+        "%41",
+        "\\u0041",
+        "\\/",
+        "a1B2c3D4e5F6g7H8",
+        base64.b64encode(b"password=hunter2xyz and more").decode(),
+        "Y" * 30,
     ),
 ]
 hostile = st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=6)), max_size=14).map("".join)
@@ -269,6 +276,20 @@ hostile = st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=6)), max_
 def test_masking_twice_is_masking_once(text):
     once = mask(text)
     assert mask(once.text).text == once.text
+
+
+@given(hostile)
+def test_a_string_of_json_is_one_after_it_was_masked(text):
+    once = json.dumps(text)
+    for whole in (once, json.dumps({"out": once})):
+        value = json.loads(mask(whole).text)
+        assert isinstance(value, str) or isinstance(json.loads(value["out"]), str)
+
+
+def test_a_token_whose_first_letter_belongs_to_an_escape_is_none():
+    token = "n" + "pm_" + run(ALNUM, 36)
+    assert json.loads(mask(json.dumps("\n" + token[1:])).text) == "\n" + token[1:]
+    assert mask(json.dumps("\n" + token)).text == '"\\n[masked:npm-token]"'
 
 
 @given(hostile)

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 __all__ = ["END", "Pattern", "START", "compiled"]
 
-# Must not stand before a token: a letter or digit, unless it is the tail of an escape (\n in a JSON string).
-START = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrtbf]))"
+# Must not stand before a token: a letter or digit, unless it is the tail of an escape (\n in a JSON string). A backslash
+# before n, r, t, b, f or u makes an escape of the letter: the string would be none any more without it.
+START = r"(?:(?<![A-Za-z0-9])(?!(?<=\\)[nrtbfu])|(?<=\\[nrtbf]))"
 END = r"(?![A-Za-z0-9])"
 
 

@@ -19,12 +19,12 @@ __all__ = [
 ]
 
 _PLACEHOLDER = (
-    r"(?i)x{4}|\*{3}|\.{3}|\$[({A-Z_]|\{\{|%[(s{]|[<>]|c(?:hange.?me|onfig\.)|your|e(?:xample|nviron)|d(?:ummy|efault)"
+    r"(?i)x{4}|\*{3}|\.{3}|^\$|\$(?:[({_]|(?-i:[A-Z]{2}))|\{\{|%[(s{]|[<>]|c(?:hange.?me|onfig\.)|your|e(?:xample|nviron)|d(?:ummy|efault)"
     r"|p(?:laceholder|rocess\.)|re(?:dact|place)|masked|in(?:sert|valid)|s(?:ample|ecrets?\.)|getenv|undefined|1234567"
     r"|abcdef[^0-9]|fixme|^passw(?:or)?d[0-9]{0,3}$"
 )
 _CHUNKS = r"[A-Za-z0-9]{1,4096}"
-_LETTER_DIGIT = r"[A-Za-z](?=[0-9])|[0-9](?=[A-Za-z])"
+_LETTER_DIGIT = r"[A-Za-z](?=[0-9+#&*])|[0-9](?=[A-Za-z+#&*])|[+#&*](?=[A-Za-z0-9])"
 _CLASS_CHANGE = r"[a-z](?=[A-Z0-9])|[A-Z](?=[a-z0-9])|[0-9](?=[A-Za-z])"
 _STRONG_SYMBOL = r"[!@#$%^&*+=/?~]"
 _LOCATION = r"#[0-9a-fA-F]{3,8}$|[a-z]{2,10}:|\.{0,2}/|~/|[A-Za-z0-9_-]{1,64}\.[a-z]{2,5}$"

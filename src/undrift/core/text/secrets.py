@@ -4,14 +4,13 @@ One maintained list, `PATTERNS`; core/text/patterns.py says what each of them is
 """
 
 import functools
-import re
 from bisect import bisect_right
 from dataclasses import dataclass
 
 from undrift.core.text.own_patterns import OWN_PATTERNS
 from undrift.core.text.patterns import Pattern, compiled
 from undrift.core.text.prefilter import Index
-from undrift.core.text.unescaped import unescaped
+from undrift.core.text.readings import readings
 from undrift.values.window import MaskedSpan
 
 __all__ = ["Masked", "PATTERNS", "Pattern", "mask"]
@@ -82,9 +81,19 @@ def _unmasked(found: list[MaskedSpan], spans: list[MaskedSpan]) -> list[MaskedSp
 
 
 def _found(text: str) -> list[MaskedSpan]:
-    """Give every secret as the text stands, and as it reads once its escape codes are gone; positions are the same."""
-    read = unescaped(text)
-    return _found_in(text) + (_found_in(read) if read != text else [])
+    """Give every secret as the text stands, and as it can be read."""
+    found = _found_in(text)
+    markers: list[tuple[int, int]] | None = None
+    known = [(span.start, span.start + span.length) for span in found]
+    for reading in readings(text, known):
+        for span in _found_in(reading.text):
+            source = reading.source(span.start, span.start + span.length)
+            if source is None:
+                continue
+            markers = _markers(text) if markers is None else markers
+            if not _touches(source, markers):
+                found.append(MaskedSpan(span.name, source[0], source[1] - source[0]))
+    return found
 
 
 def _found_in(text: str) -> list[MaskedSpan]:
@@ -100,7 +109,7 @@ def _found_in(text: str) -> list[MaskedSpan]:
         while at >= 0:
             match = pattern.regex.match(text, at)
             after = at + 1
-            if match and not _touches(match, markers) and (pattern.accept is None or pattern.accept(match)):
+            if match and not _touches(match.span(), markers) and (pattern.accept is None or pattern.accept(match)):
                 start, after = match.span(pattern.group if pattern.group >= 0 else match.lastindex or 0)
                 found.append(MaskedSpan(pattern.name, start, after - start))
             at = haystack.find(literal, after)
@@ -119,10 +128,10 @@ def _markers(plain: str) -> list[tuple[int, int]]:
     return [match.span() for match in compiled(_MARKER).finditer(plain) if match[1] in _index().names]
 
 
-def _touches(match: re.Match[str], markers: list[tuple[int, int]]) -> bool:
-    """Say whether a match overlaps what an earlier run has masked."""
-    index = bisect_right(markers, (match.end(), -1)) - 1  # the last marker that begins before the match ends
-    return index >= 0 and markers[index][1] > match.start()
+def _touches(span: tuple[int, int], markers: list[tuple[int, int]]) -> bool:
+    """Say whether a part overlaps what an earlier run has masked."""
+    index = bisect_right(markers, (span[1], -1)) - 1  # the last marker that begins before the part ends
+    return index >= 0 and markers[index][1] > span[0]
 
 
 def _merged(found: list[MaskedSpan]) -> list[MaskedSpan]:
