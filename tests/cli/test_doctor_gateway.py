@@ -11,6 +11,7 @@ import pytest
 
 from tests.cli.builders import undrift
 from tests.proxy.builders import ask
+from tests.proxy.builders import gateway as gateway_of
 from tests.proxy.served import needs_small_disks, served
 from undrift.doctor.gateway import gateway
 from undrift.proxy.config import PROVIDERS
@@ -59,6 +60,25 @@ def test_what_it_let_pass_is_counted_with_the_reason(upstream, tmp_path):
         "1 content-encoding",
         "1 not-understood",
     ]
+
+
+def test_what_did_not_prove_itself_is_counted(upstream, tmp_path):
+    with served(tmp_path / "home", upstream.url) as server:
+        assert ask(server.url, body=BODY, headers={"sec-fetch-site": "cross-site"}).status == 401
+        found = told(server.home)["gateway"]
+    assert found.state == "note"
+    assert found.details[len(PROVIDERS)].startswith("1 requests got 401: they had no token")
+
+
+def test_one_that_does_not_take_the_token_of_its_home_is_wrong(monkeypatch, upstream, tmp_path):
+    """As on a system that cannot name users, once the token was made anew."""
+    monkeypatch.setattr("undrift.proxy.peer.tells_users", lambda: False)
+    with gateway_of(tmp_path, upstream.url) as server:
+        (tmp_path / "http-token").write_text("0" * 64)
+        found = told(tmp_path)["gateway"]
+        assert ask(server.url, body=BODY).status == 401
+    assert found.state == "wrong"
+    assert "it does not take the token of this home" in found.text
 
 
 @needs_small_disks

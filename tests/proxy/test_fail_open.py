@@ -151,6 +151,8 @@ def test_more_connections_than_descriptors_are_told_to_come_back(upstream, tmp_p
         host, port = server.url.removeprefix("http://").split(":")
         held = [socket.create_connection((host, int(port))) for _ in range(40)]
         try:
+            for one in held:  # a connection without a request takes nobody's place
+                one.sendall(f"POST /v1/messages HTTP/1.1\r\nhost: {host}\r\ncontent-length: 9\r\n\r\n".encode())
             heard = ask(server.url, body=body())
             assert (heard.status, heard.headers["retry-after"]) == (503, "1")
             assert heard.json["type"] == "error"

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.proxy.builders import ask, gateway, metrics, stream_of
+from tests.proxy.builders import ask, gateway, metrics, stream_of, token
 from undrift import Settings
 from undrift.stores.sqlite import SqliteStore
 from undrift.testing import Close, Hold, RawUpstream, Reset, Send, Wait, response
@@ -240,7 +240,9 @@ def test_a_client_that_leaves_before_its_request_is_in_asks_nobody(tmp_path):
     with RawUpstream(lambda _: [Hold()]) as upstream, gateway(tmp_path, upstream.url, settings(tmp_path)) as server:
         parts = urlsplit(server.url)
         client = socket.create_connection((parts.hostname, parts.port))
-        client.sendall(f"POST /v1/messages HTTP/1.1\r\nhost: {parts.netloc}\r\ncontent-length: 500\r\n\r\n{{".encode())
+        shown = token(tmp_path)  # the system does not say any more whose it was
+        head = f"POST /{shown}/v1/messages HTTP/1.1\r\nhost: {parts.netloc}\r\ncontent-length: 500\r\n\r\n{{"
+        client.sendall(head.encode())
         client.close()
         while "client-gone" not in metrics(server.url, tmp_path):
             time.sleep(0.01)

@@ -55,15 +55,13 @@ def test_a_fork_of_the_owner_shares_the_window_and_one_of_another_user_gets_noth
         forked = ask(server.url, PATHS["anthropic"], of("fork", *files, *more))
         forks = sent(upstream)
         stranger = ask_as_nobody(server.url, of("strangers-fork", *files, *more))
-        strangers = sent(upstream)
     assert forked.headers["x-undrift-session"] == "anthropic:fork"
     assert SECRET in str(parents)
-    assert SECRET not in str(forks) + str(strangers)
+    assert SECRET not in str(forks)
     assert len(parents) < len(files)
     assert forks[1 : len(parents) - 1] == parents[1:-1]  # the pin of the parent stands in its last message
     assert stranger is not None
-    assert stranger.headers["x-undrift-bypass"] == "not-the-owner"
-    assert strangers == of("strangers-fork", *files, *more)["messages"]
+    assert (stranger.status, len(upstream.requests)) == (401, 2)
     assert b"strangers-fork" not in b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
 
 

@@ -1,5 +1,6 @@
 """The owner's pins, notes and memories go into the owner's requests alone, and nobody else's requests into a session."""
 
+import itertools
 import json
 import logging
 import os
@@ -9,12 +10,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
+from tests.proxy import stranger
 from tests.proxy.builders import PATHS, ask, gateway, metrics, token
 from tests.proxy.stranger import NOBODY
-from tests.proxy.strangers import ask_as_nobody, needs_linux, needs_other_users
+from tests.proxy.strangers import ask_as_nobody, needs_linux, needs_other_users, send_as_nobody
 from undrift import Session, Settings
 from undrift.proxy import owner, peer
 from undrift.proxy.config import PROVIDERS
@@ -60,25 +63,95 @@ def kept(home: Path) -> bytes:
     return b"".join(path.read_bytes() for path in home.rglob("*") if path.is_file())
 
 
-def assert_nothing_crossed(upstream: RawUpstream, home: Path) -> None:
-    (request,) = upstream.requests
-    assert json.loads(request.body) == BODY
+STRANGERS_PATHS = (
+    *PATHS.values(),
+    f"/via/anthropic{PATHS['anthropic']}",
+    f"/{'0' * 64}/via/anthropic{PATHS['anthropic']}",
+    "/via/anthropic/../../admin",
+    "/via/openai/v1/models",
+    "/undrift",
+    "/undrift/health",
+    "/undrift/metrics",
+    "/undrift/window/victim",
+    "/nowhere",
+    "http://evil.example/v1/messages",
+)
+STRANGERS_HEADERS: tuple[dict[str, str], ...] = (
+    {},
+    VICTIM,
+    {"x-undrift-token": "0" * 64, "authorization": f"Bearer {'0' * 64}", "x-forwarded-for": "127.0.0.1"},
+    {"host": "evil.example", "origin": "http://127.0.0.1"},
+    {"upgrade": "websocket", "connection": "upgrade"},
+    {"transfer-encoding": "chunked", "expect": "100-continue"},
+)
+PAGES: tuple[dict[str, str], ...] = (
+    {"origin": "http://localhost:3000"},
+    {"origin": "http://127.0.0.1"},
+    {"origin": "null"},
+    {"origin": "https://evil.example", "sec-fetch-site": "none"},
+    {"sec-fetch-site": "cross-site"},
+    {"sec-fetch-site": "same-site"},
+    {"sec-fetch-site": "same-origin"},
+    {"sec-fetch-site": ""},
+)
+
+
+def requests_of(each: tuple[dict[str, str], ...]) -> list[str]:
+    """Requests with a body that has the word stranger, on all paths with all these headers."""
+    found = []
+    for method, path, headers in itertools.product(("POST", "GET", "TRACE", "OPTIONS"), STRANGERS_PATHS, each):
+        given = {"host": "127.0.0.1", "content-length": "8", **headers}
+        if "transfer-encoding" in headers:
+            del given["content-length"]
+        lines = [f"{method} {path} HTTP/1.1", *(f"{name}: {value}" for name, value in given.items())]
+        body = "8\r\nstranger\r\n0\r\n\r\n" if "transfer-encoding" in headers else "stranger"
+        found.append("\r\n".join([*lines, "", body]))
+    return found
+
+
+def assert_unauthorized(answers: list[str], home: Path) -> None:
+    """All of them are one answer, and it tells nothing."""
+    (answer,) = set(answers)
+    head, _, body = answer.partition("\r\n\r\n")
+    assert head.startswith("HTTP/1.1 401 ")
+    assert "connection: close" in head
+    assert "x-undrift" not in answer
+    assert json.loads(body) == {
+        "type": "error",
+        "error": {"type": "authentication_error", "message": "undrift: unauthorized"},
+    }
+    assert str(home) not in answer
     assert b"stranger" not in kept(home)
 
 
 @needs_other_users
-@pytest.mark.parametrize("headers", [VICTIM, {}], ids=["names the session", "names none"])
-@pytest.mark.parametrize("before", ["", "/via/anthropic", f"/{'0' * 64}", f"/{'0' * 64}/via/anthropic"])
-def test_another_user_gets_nothing_of_the_home_and_leaves_nothing_in_it(before: str, headers: Any, upstream, home):
+def test_another_user_gets_401_and_nothing_else_on_every_path(upstream, home):
+    asked = requests_of(STRANGERS_HEADERS)
     with opened(home, upstream) as url:
-        heard = ask_as_nobody(url, BODY, path=before + PATHS["anthropic"], headers=headers)
+        answers = send_as_nobody(url, asked)
         figures = metrics(url, home)
-    assert heard is not None
-    assert (heard.status, heard.headers["x-undrift-bypass"]) == (200, "not-the-owner")
-    assert "x-undrift-session" not in heard.headers
-    assert 'undrift_bypass_total{reason="not-the-owner"} 1\n' in figures
-    assert upstream.requests[0].target == PATHS["anthropic"]
-    assert_nothing_crossed(upstream, home)
+    assert len(answers) == len(asked) == 4 * 14 * 6
+    assert_unauthorized(answers, home)
+    assert f'undrift_refused_total{{status="401"}} {len(asked)}\n' in figures
+    assert "undrift_incoming_bytes 0\n" in figures
+    assert upstream.requests == ()
+
+
+def test_a_page_gets_401_and_nothing_else_on_every_path(upstream, home):
+    with opened(home, upstream) as url:
+        answers = [stranger.sent(urlsplit(url).port or 0, one.encode()).decode() for one in requests_of(PAGES)]
+    assert_unauthorized(answers, home)
+    assert upstream.requests == ()
+
+
+def test_the_log_says_once_how_to_prove_it(upstream, home, caplog):
+    with opened(home, upstream) as url:
+        for _ in range(3):
+            assert ask(url, body=BODY, headers={"origin": "http://localhost:3000"}).status == 401
+    (line,) = [json.loads(one.getMessage()) for one in caplog.records if "401" in one.getMessage()]
+    assert (line["event"], line["status"]) == ("refused", 401)
+    assert "`undrift wrap CLIENT`" in line["at"]
+    assert token(home) not in caplog.text
 
 
 @needs_other_users
@@ -122,18 +195,31 @@ def test_a_process_of_the_owner_needs_no_token(upstream, home):
 @pytest.mark.parametrize("origin", ["http://localhost:3000", "http://127.0.0.1:5173"])
 def test_a_page_is_not_its_users_own(origin: str, upstream, home):
     with opened(home, upstream) as url:
-        heard = ask(url, body=BODY, headers={**VICTIM, "origin": origin})
-        assert heard.headers["x-undrift-bypass"] == "not-the-owner"
-        assert_nothing_crossed(upstream, home)
+        assert ask(url, body=BODY, headers={**VICTIM, "origin": origin}).status == 401
+        assert upstream.requests == ()
         path = f"/{token(home)}{PATHS['anthropic']}"
         assert ask(url, path, BODY, headers={**VICTIM, "origin": origin}).headers["x-undrift-session"] == "victim"
 
 
-def test_a_token_in_the_path_opens_no_route_of_ours(upstream, home):
+@needs_other_users
+def test_the_token_in_a_header_makes_a_request_the_owners_and_goes_nowhere(upstream, home):
+    with opened(home, upstream) as url:
+        shown = {"x-undrift-token": token(home)}
+        heard = ask_as_nobody(url, BODY, headers={**VICTIM, **shown})
+        bearer = ask_as_nobody(url, BODY, headers={"authorization": f"Bearer {token(home)}"})  # the provider's place
+    assert heard is not None
+    assert bearer is not None
+    assert (heard.headers["x-undrift-session"], bearer.status) == ("victim", 401)
+    (request,) = upstream.requests
+    assert shown["x-undrift-token"] not in repr(request.headers)
+
+
+def test_a_token_in_the_path_opens_health_and_no_other_route_of_ours(upstream, home):
     with opened(home, upstream) as url:
         for path in ("/undrift/metrics", "/undrift/sessions", "/undrift"):
             assert ask(url, f"/{token(home)}{path}", method="GET").status == 401
-        assert ask(url, f"/{token(home)}/undrift/health", method="GET").status == 200
+        page = {"origin": "http://localhost:3000"}
+        assert ask(url, f"/{token(home)}/undrift/health", method="GET", headers=page).status == 200
         assert ask(url, f"/{token(home)}", method="GET").status == 404
     assert upstream.requests == ()
 

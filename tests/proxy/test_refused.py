@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.proxy.builders import ask, gateway
+from tests.proxy.builders import ask, gateway, token
 from undrift.proxy.guard import climbs, foreign
 from undrift.testing import RawUpstream, Send, response
 
@@ -54,7 +54,7 @@ CHUNKED = f"{len(BODY):x}\r\n".encode() + BODY + b"\r\n0\r\n\r\n"
 )
 def test_a_host_or_an_origin_that_can_be_read_in_two_ways_is_refused(headers, status, upstream, tmp_path):
     with gateway(tmp_path, upstream.url) as server:
-        assert status_of(server.url, raw(*headers, LENGTH)) == status
+        assert status_of(server.url, raw(*headers, f"X-Undrift-Token: {token(tmp_path)}", LENGTH)) == status
         assert status_of(server.url, raw("Host: 127.0.0.1", LENGTH)) == 200
     assert len(upstream.requests) == 1
 
@@ -76,6 +76,15 @@ def test_a_body_whose_end_can_be_read_in_two_ways_is_refused(coded, upstream, tm
         assert status_of(server.url, raw("Host: 127.0.0.1", *coded, body=CHUNKED)) == 400
         assert status_of(server.url, raw("Host: 127.0.0.1", "Transfer-Encoding: Chunked", body=CHUNKED)) == 200
     assert [one.body for one in upstream.requests] == [BODY]
+
+
+@pytest.mark.parametrize(
+    "target", ["http://evil.com/v1/messages", "http://127.0.0.1/v1/messages", "https://evil.com/undrift/health"]
+)
+def test_a_target_with_a_host_of_its_own_is_refused(target, upstream, tmp_path):
+    with gateway(tmp_path, upstream.url) as server:
+        assert status_of(server.url, raw("Host: 127.0.0.1", LENGTH, line=f"POST {target} HTTP/1.1")) == 400
+    assert upstream.requests == ()
 
 
 @pytest.mark.parametrize("method", ["TRACE", "TRACK"])

@@ -56,8 +56,10 @@ def install_gateway(client: AddressedClient, given: Given, port: int | None, rep
 
     `port`: of the service; None keeps it. Raises InputError, SettingsError: the settings or the service cannot be had.
     """
-    if not all(map(find_spec, ("aiohttp", "uvicorn"))):
-        raise InputError(f"the gateway needs the packages aiohttp and uvicorn; first: {command_for('proxy')}")
+    if not all(map(find_spec, ("aiohttp", "httptools", "uvicorn"))):
+        raise InputError(
+            f"the gateway needs the packages aiohttp, httptools and uvicorn; first: {command_for('proxy')}"
+        )
     change, client_home = _change(client, given, report)
     service = load(change.home) or Service(port or DEFAULT_PORT)
     finds_home = change.home == user_folder() / ".undrift"  # where `undrift recall` looks by itself

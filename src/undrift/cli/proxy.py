@@ -114,7 +114,7 @@ def upstream_options(*, has_defaults: bool) -> Callable[[_Command], _Command]:
     "--service",
     "is_service",
     is_flag=True,
-    help="Run as `undrift install CLIENT --gateway` has set it up: its port and addresses, for your requests alone.",
+    help="Run as `undrift install CLIENT --gateway` has set it up: with its port and addresses.",
 )
 @click.option(
     "--recall-reachable",
@@ -159,7 +159,6 @@ def proxy_command(
         host=host,
         port=port,
         recall_reachable=recall_reachable,
-        owner_only=is_service,
         place=named_place(home),
         shares=True,
         memory_bytes=default_bytes() if memory is None else bytes_of(memory),
@@ -167,7 +166,7 @@ def proxy_command(
     _log_to(_log_file(Path(settings.home) / LOG) if is_service else logging.StreamHandler())
     server = Server(config, listening)
     if host not in ("127.0.0.1", "localhost", "::1"):
-        note(f"undrift: other machines can reach {safe(host)}; requests without the token are passed on unchanged")
+        note(f"undrift: other machines can reach {safe(host)}; without the token they get 401")
     if while_pid is not None:
         threading.Thread(target=_end_with, args=(server, while_pid), daemon=True).start()
     is_silent = is_service and not at_terminal(sys.stdout)  # its stdout may be its own socket
@@ -216,7 +215,7 @@ def _say(server: Server, settings: Settings, *, as_json: bool) -> None:
         for client, way in ways.items():
             click.echo(f"{client}:\n  {way}")
         click.echo()
-        say("The long part of an address is your token. Requests of other users without it are passed on unchanged.")
+        say("The long part of an address is your token. Without it the requests of other users get 401.")
         click.echo(f"\nHealth:   {server.url}/undrift/health\nMetrics:  {server.url}/undrift/metrics")
         click.echo(f"The metrics need the token in {safe(token)}")
         if isinstance(settings.budget_tokens, int):

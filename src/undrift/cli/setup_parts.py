@@ -29,7 +29,7 @@ PARTS: Mapping[Part, tuple[str, str]] = {
 }
 """Each part: its name, and its use in one line."""
 
-_PACKAGES = {"mcp": ("mcp",), "gateway": ("aiohttp", "uvicorn")}
+_PACKAGES = {"mcp": ("mcp",), "gateway": ("aiohttp", "httptools", "uvicorn")}
 _EXTRAS = {"mcp": "mcp", "gateway": "proxy"}
 
 

@@ -23,16 +23,17 @@ from undrift.stores.secret import TOKEN_NAME
 __all__ = ["gateway"]
 
 _TIMEOUT_S = 7.0  # more than a gateway gives its store
+_UNAUTHORIZED = 401
 _MOST_BYTES = 1 << 20
 _LATEST_MS = 253_402_300_799_000  # the end of the year 9999
 _BYPASS = re.compile(r'^undrift_bypass_total\{reason="([a-z-]{1,40})"\} (\d{1,18})$', re.M)
+_UNPROVEN = re.compile(r'^undrift_refused_total\{status="401"\} (\d{1,18})$', re.M)
 _REQUESTS = re.compile(r"^undrift_requests_total\{[^}\n]*\} (\d{1,18})$", re.M)
 _MEANING = {
     "busy": "an earlier request of the session took more than 5 seconds: is the machine under load, or the disk slow?",
     "content-encoding": "the client compresses its requests in a way that cannot be undone here, or a body is damaged; gzip and zstd can",
     "deadline": "managing took more than 5 seconds: is the machine under load, the disk slow, or the store held by another?",
     "fault": "a bug: the gateway's log names the place; report it",
-    "not-the-owner": "they came without the token and from no process of yours: see docs/gateway.md, Your requests",
     "not-understood": "the body has another shape than its form; the provider's answer says what is wrong with it",
     "overloaded": "too many large requests came at once, so that they had no turn within 60 seconds: is the machine under load?",
     "repeated-faults": "the session was left alone after three faults in a row; the other reasons say which",
@@ -57,7 +58,7 @@ def _token(home: Path, *, is_wanted: bool) -> Iterator[Finding]:
         status = path.lstat()
     except FileNotFoundError:
         if is_wanted:
-            text = f"{path} is not there: the gateway's own routes refuse every request but health"
+            text = f"{path} is not there: a gateway knows your requests by your user alone, and only on Linux"
             yield wrong("token", text, "restart what serves the home: a new one is made", home=here)
         return
     mode = stat.S_IMODE(status.st_mode)
@@ -78,8 +79,11 @@ def _one(home: Path, presence: Presence) -> Iterator[Finding]:
         yield note("gateway", text, home=here)
         return
     try:
-        status, answer = _asked(presence, "/undrift/health", "")
+        token = _token_of(home)
+        status, answer = _asked(presence, "/undrift/health", token)
         health = json.loads(answer)
+        if status == _UNAUTHORIZED:
+            raise ValueError("it does not take the token of this home")
         if not isinstance(health, dict) or "store" not in health:
             raise ValueError("no gateway answers there")
     except (OSError, http.client.HTTPException, ValueError) as error:
@@ -90,7 +94,7 @@ def _one(home: Path, presence: Presence) -> Iterator[Finding]:
         return
     since = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(max(0, min(presence.started_at_ms, _LATEST_MS)) / 1000))
     lines = [f"{provider}: {url}" for provider, url in sorted(presence.upstreams.items())]
-    requests, bypassed = _counted(home, presence)
+    requests, bypassed, unproven = _counted(presence, token)
     if status != 200 or health["store"] != "ok":
         remedy = (
             "see what is found about the home and the store; it manages again by itself once the store can be written"
@@ -105,24 +109,34 @@ def _one(home: Path, presence: Presence) -> Iterator[Finding]:
         lines.append("what it has let pass is not known: it does not take the token of this home")
     if left := health.get("sessions_bypassed"):
         lines.append(f"{left} sessions are left alone for now")
-    if bypassed or requests is None:
+    if unproven:
+        lines.append(
+            f"{unproven:,} requests got 401: they had no token, and no process of yours sent them: see docs/gateway.md, Your requests"
+        )
+    if bypassed or unproven or requests is None:
         yield note("gateway", text, home=here, details=(*lines, *_reasons(bypassed)))
     else:
         yield Finding("gateway", "ok", text, home=here, details=tuple(lines))
 
 
-def _counted(home: Path, presence: Presence) -> tuple[int | None, dict[str, int]]:
-    """Return the number of requests, and how many were not managed, by reason; None if it does not say."""
+def _token_of(home: Path) -> str:
     try:
-        token = (home / TOKEN_NAME).read_text(encoding="ascii").strip()
+        return (home / TOKEN_NAME).read_text(encoding="ascii").strip()
+    except (OSError, ValueError):  # what is found about the token says so
+        return ""
+
+
+def _counted(presence: Presence, token: str) -> tuple[int | None, dict[str, int], int]:
+    """Return the number of requests, how many were not managed, by reason, and how many got 401; None if it does not say."""
+    try:
         status, answer = _asked(presence, "/undrift/metrics", token)
     except (OSError, http.client.HTTPException, ValueError):
-        return None, {}
+        return None, {}, 0
     if status != 200:
-        return None, {}
+        return None, {}, 0
     text = answer.decode("utf-8", "replace")
     bypassed = {reason: int(count) for reason, count in _BYPASS.findall(text)}
-    return sum(map(int, _REQUESTS.findall(text))), bypassed
+    return sum(map(int, _REQUESTS.findall(text))), bypassed, sum(map(int, _UNPROVEN.findall(text)))
 
 
 def _reasons(bypassed: dict[str, int]) -> list[str]:

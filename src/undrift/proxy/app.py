@@ -1,6 +1,6 @@
 """The gateway as an ASGI application: `Exchange` handles provider routes, this module the gateway's own routes.
 
-Law: deny by default. A request that no rule lets through is refused before anything is read of it.
+Law: deny by default. A request that is not proven to be the owner's gets 401 and nothing else, before its body is read.
 """
 
 import asyncio
@@ -17,9 +17,10 @@ from undrift.errors import UndriftError
 from undrift.proxy import guard, owner
 from undrift.proxy.answers import COME_BACK, Receive, Send, failure, respond
 from undrift.proxy.config import DEFAULT_UPSTREAMS, GatewayConfig, upstream_of
-from undrift.proxy.connection import CONNECTION
+from undrift.proxy.connection import ABSOLUTE, CONNECTION
 from undrift.proxy.exchange import Asgi, Exchange, GatewayContext
-from undrift.proxy.peer import PEER, LocalPeer
+from undrift.proxy.incoming import drain
+from undrift.proxy.peer import PEER
 from undrift.proxy.routes import OWN, VIA, by_login, route_of
 from undrift.proxy.sessions import OpenSessions
 from undrift.proxy.upstream import Pool
@@ -40,9 +41,11 @@ _UNKNOWN = (
     f"undrift: this path does not name its provider; put {VIA}anthropic, {VIA}openai or another of the addresses that "
     "`undrift proxy` prints in front of it, as in the client's base URL"
 )
-_NOT_THE_OWNER = (
-    "undrift: this gateway serves its owner alone, and this request is not known to be the owner's: its base URL must "
-    "begin with the token, as `undrift install CLIENT --gateway` writes it"
+_UNAUTHORIZED = b'{"type": "error", "error": {"type": "authentication_error", "message": "undrift: unauthorized"}}'
+_HOW_TO_PROVE_IT = (
+    "a request without the token of the home, from no process that the system names as yours, got 401. `undrift proxy` "
+    "prints the base URLs with the token; `undrift wrap CLIENT` and `undrift install CLIENT --gateway` set them. The metrics "
+    "count what follows"
 )
 
 
@@ -62,6 +65,7 @@ class Gateway:
         self._token = token
         self._is_openai_itself = config.upstreams.get("openai") == upstream_of(DEFAULT_UPSTREAMS["openai"])
         self._health: tuple[float, str] = (-_HEALTH_S, "")
+        self._has_told = False  # how a client proves itself
 
     async def __call__(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
         """Answer one request, or follow the server's start and end."""
@@ -120,19 +124,16 @@ class Gateway:
         given, method = dict(pairs), scope["method"]
         shown, path = owner.split(scope.get("raw_path", b"").decode("latin-1"))
         query = scope["query_string"].decode("latin-1")
-        reason = guard.repeated(pairs) or guard.foreign(given, self._config.host)
-        if reason or not path.startswith("/"):
-            await self._refuse(send, 421 if reason == "host" else 403, f"refused: {reason or 'path'}")
-        elif not guard.is_framed(pairs):
-            await self._refuse(send, 400, "refused: transfer-encoding", [(b"connection", b"close")])
-        elif path == OWN or path.startswith(f"{OWN}/"):
+        if not await self._is_owners(scope, path, given, shown):
+            await self._turn_away(receive, send)
+        elif (refusal := guard.refusal(pairs, self._config.host, is_absolute=scope["state"][ABSOLUTE])) is not None:
+            await self._refuse(send, refusal[0], f"refused: {refusal[1]}", [(b"connection", b"close")])
+        elif _is_own(path):
             await self._own(shared, method, path, given, send)
         elif method in _NOT_CARRIED:
             await self._refuse(send, 405, f"refused: {method}", [(b"allow", _CARRIED)])
         elif guard.climbs(path):
             await self._refuse(send, 400, "refused: path")
-        elif self._config.owner_only and not await self._is_owners(scope, given, shown):
-            await self._refuse(send, 401, _NOT_THE_OWNER)
         elif owner.is_misplaced(f"{path}?{query}", self._token):
             await self._refuse(send, 400, "refused: the token stands at the very beginning of a path, and nowhere else")
         elif "websocket" in given.get("upgrade", "").lower():  # at this status alone Codex continues over HTTP at once
@@ -146,16 +147,24 @@ class Gateway:
         else:
             if self._is_openai_itself:
                 route = by_login(route, given)
-            is_owner = self._config.owner_only or await self._is_owners(scope, given, shown, is_asked=bool(route.wire))
-            await Exchange(
-                shared, Asgi(method, query, pairs, receive, send, is_owner, scope["state"][CONNECTION]), route
-            ).run()
+            await Exchange(shared, Asgi(method, query, pairs, receive, send, scope["state"][CONNECTION]), route).run()
 
-    async def _is_owners(
-        self, scope: Mapping[str, Any], given: Mapping[str, str], shown: str, *, is_asked: bool = True
-    ) -> bool:
-        """Return whether a request is the owner's. `is_asked`: whether the system is asked if the token is missing."""
-        return owner.is_token(shown, self._token) or (is_asked and await _is_neighbour(scope, given))
+    async def _is_owners(self, scope: Mapping[str, Any], path: str, given: Mapping[str, str], shown: str) -> bool:
+        """Return whether a request is proven to be the owner's. `shown`: the token in front of its path, if any."""
+        if owner.is_token(shown, self._token) or guard.has_token(given, self._token, is_own=_is_own(path)):
+            return True
+        return not guard.is_of_a_page(given) and await scope["state"][PEER].is_ours()
+
+    async def _turn_away(self, receive: Receive, send: Send) -> None:
+        """Answer who has proved nothing: always alike, so that nothing can be learned from it."""
+        assert self._shared is not None
+        self._shared.figures.add("refused_total", 'status="401"')
+        if not self._has_told:
+            self._has_told = True
+            _log.warning("%s", json.dumps({"event": "refused", "status": 401, "at": _HOW_TO_PROVE_IT}))
+        await respond(send, 401, _UNAUTHORIZED, more=[(b"connection", b"close")], is_all=False)
+        await drain(receive)
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _refuse(
         self, send: Send, status: int, message: str, more: list[tuple[bytes, bytes]] | None = None
@@ -168,7 +177,7 @@ class Gateway:
     async def _own(self, shared: GatewayContext, method: str, path: str, given: Mapping[str, str], send: Send) -> None:
         if path == f"{OWN}/health" and method in ("GET", "HEAD"):
             await self._say_health(shared, send)
-        elif not guard.has_token(given, self._token):
+        elif not guard.has_token(given, self._token, is_own=True):
             await self._refuse(send, 401, f"this route wants the token that stands in {TOKEN_NAME} in the home folder")
         elif path == f"{OWN}/metrics" and method == "GET":
             gauges = {
@@ -177,7 +186,7 @@ class Gateway:
                 "sessions_bypassed": shared.sessions.bypassed_count,
                 "jobs_overdue": shared.workers.overdue,
                 "jobs_waiting": shared.workers.waiting,
-                "incoming_bytes": shared.room.taken + shared.others_room.taken,
+                "incoming_bytes": shared.room.taken,
                 "process_descriptors": _descriptors(),
             }
             await respond(send, 200, shared.figures.text(gauges).encode("utf-8"), kind="text/plain; version=0.0.4")
@@ -218,10 +227,8 @@ class Gateway:
         await respond(send, 503 if wrong else 200, json.dumps(body).encode("ascii"))
 
 
-async def _is_neighbour(scope: Mapping[str, Any], given: Mapping[str, str]) -> bool:
-    """Return whether a process of our own user sends the request, and not a page in a browser."""
-    peer = scope.get("state", {}).get(PEER)
-    return "origin" not in given and isinstance(peer, LocalPeer) and await peer.is_ours()
+def _is_own(path: str) -> bool:
+    return path == OWN or path.startswith(f"{OWN}/")
 
 
 def _descriptors() -> int:

@@ -99,14 +99,15 @@ class GatewayConfig:
         host: Where to listen; the default is reachable from this machine alone.
         port: 0 takes a free one.
         recall_reachable: Whether agents can run ``undrift recall``; else it is named only in requests that offer our tool.
-        owner_only: Whether requests that are not the owner's get 401; else they pass unchanged.
         place: The place of the project of all requests; None: each request tells its own.
         shares: Whether a home without records keeps each project's apart.
         deadline_s: How long managing a request may work, or stand still, before its original goes upstream.
         longest_wait_s: How long it may take with the wait for its turn.
         memory_bytes: The memory that the process may use; beyond, the sessions used longest ago are closed.
         most_body_bytes: A request larger than this is not managed, and goes upstream as it comes.
-        most_incoming_bytes: The most bytes in all bodies that are not yet whole; a quarter as much for other users' requests.
+        head_deadline_s: How long the head of a request may take to come in.
+        most_waiting: The most connections whose next request has no whole head yet; beyond, the oldest is closed.
+        most_incoming_bytes: The most bytes in all bodies that are not yet whole.
         body_deadline_s: How long a body may take to come in. If it is not managed: its first MB, and then each piece.
         most_answer_bytes: An answer larger than this is not taken in; it reaches the client all the same.
         faults_to_bypass: After so many faults in a row a session is left alone until the store is healthy again.
@@ -120,13 +121,14 @@ class GatewayConfig:
     host: str = "127.0.0.1"
     port: int = 8787
     recall_reachable: bool = False
-    owner_only: bool = False
     place: Place | None = None
     shares: bool = False
     deadline_s: float = 5.0
     longest_wait_s: float = 60.0
     memory_bytes: int = field(default_factory=default_bytes)
     most_body_bytes: int = 64 << 20
+    head_deadline_s: float = 10.0
+    most_waiting: int = 1_024
     most_incoming_bytes: int = 256 << 20
     body_deadline_s: float = 60.0
     most_answer_bytes: int = 32 << 20

@@ -7,7 +7,10 @@ that waits for the client to leave, and a head written apart from its body, cost
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["CONNECTION", "Connection", "HeldTransport"]
+__all__ = ["ABSOLUTE", "CONNECTION", "Connection", "HeldTransport"]
+
+ABSOLUTE = "undrift.absolute"
+"""The key in a request's state that says whether its target names a host of its own."""
 
 CONNECTION = "undrift.connection"
 """The key in a request's state for its connection."""

@@ -23,7 +23,7 @@ from undrift.proxy.ask import Ask, Bypass, ManagedBody
 from undrift.proxy.coding import decoded, encoded, plain
 from undrift.proxy.config import GatewayConfig, Provider
 from undrift.proxy.connection import Connection
-from undrift.proxy.incoming import BodyRoom, ClientGone, Incoming, NoRoom, TooLate
+from undrift.proxy.incoming import BodyRoom, ClientGone, Incoming, NoRoom, TooLate, drain
 from undrift.proxy.observe import Counters, Progress, safe_id
 from undrift.proxy.routes import Route
 from undrift.proxy.sessions import OpenSessions
@@ -39,7 +39,6 @@ _log = logging.getLogger("undrift.proxy")
 
 _NO_DESCRIPTOR = (errno.EMFILE, errno.ENFILE)
 _KEPT_BYTES = 1 << 20  # of a body that is not managed; what is longer goes upstream while it still comes in
-_OTHERS_SHARE = 4
 _REFUSAL_BYTES = 64 << 10
 _LONGEST_ID = 500
 
@@ -53,8 +52,6 @@ class Asgi:
     pairs: headers.Pairs
     receive: Receive
     send: Send
-    is_owner: bool
-    """True if it is known to be the owner's; else nothing of the home goes into it, and nothing of it into the home."""
     connection: Connection
 
 
@@ -69,11 +66,9 @@ class GatewayContext:
     figures: Counters = field(default_factory=Counters)
     last_success_s: dict[Provider, float] = field(default_factory=dict)
     room: BodyRoom = field(init=False)
-    others_room: BodyRoom = field(init=False)  # so that other users do not use the owner's
 
     def __post_init__(self) -> None:
         self.room = BodyRoom(self.config.most_incoming_bytes)
-        self.others_room = BodyRoom(self.config.most_incoming_bytes // _OTHERS_SHARE)
 
 
 class Exchange:
@@ -124,10 +119,9 @@ class Exchange:
 
     def _coming(self) -> Incoming:
         """Return the reader of the body, with the size limit of a managed or of an unmanaged request."""
-        shared, is_owner = self._shared, self._asgi.is_owner
-        most = shared.config.most_body_bytes if self._route.wire and is_owner else _KEPT_BYTES
-        room = shared.room if is_owner else shared.others_room
-        return Incoming(self._asgi.receive, room, most, shared.config.body_deadline_s)
+        config = self._shared.config
+        most = config.most_body_bytes if self._route.wire else _KEPT_BYTES
+        return Incoming(self._asgi.receive, self._shared.room, most, config.body_deadline_s)
 
     def _all_in(self) -> None:
         """Watch the client from now on: its body is complete."""
@@ -141,9 +135,7 @@ class Exchange:
 
     async def _carry(self, body: bytes, rest: AsyncIterator[bytes] | None) -> None:
         if self._route.wire:
-            if not self._asgi.is_owner:
-                self._progress.bypass = "not-the-owner"
-            elif rest is not None:
+            if rest is not None:
                 self._progress.bypass = "too-large"
             elif is_signed(self._given, self._asgi.query):
                 self._progress.bypass = "signed"
@@ -359,7 +351,8 @@ class Exchange:
         body = failure(self._route.provider, status, message)
         self._progress.bytes_out = len(body)
         await respond(self._asgi.send, status, body, more=[*self._own_headers(), *COME_BACK], is_all=False)
-        await self._incoming.drain()
+        self._incoming.close()
+        await drain(self._asgi.receive)
         await self._asgi.send({"type": "http.response.body", "body": b"", "more_body": False})
 
 

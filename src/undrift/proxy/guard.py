@@ -1,29 +1,42 @@
-"""Decides who may use the gateway: checks its host names, the origins of web pages, and the token of its own routes.
+"""Decides which requests are refused: checks the token in their headers, the host they name, and the web page they come from.
 
-Law: deny by default. A text that two readers could read in two ways is refused. Every request passes `foreign`; every path of the gateway's own but health passes `has_token`, the
-ones that do not exist as well.
+Law: deny by default. A text that two readers could read in two ways is refused. Every request passes `foreign`; every path
+of the gateway's own but health passes `has_token`, the ones that do not exist as well.
 """
 
-import hmac
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from ipaddress import ip_address
 from urllib.parse import unquote, urlsplit
 
-__all__ = ["climbs", "foreign", "has_token", "is_framed", "repeated"]
+from undrift.proxy.owner import is_token
+
+__all__ = ["climbs", "foreign", "has_token", "is_of_a_page", "refusal"]
 
 _HERE = frozenset({"localhost", "127.0.0.1", "::1"})
 _HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([^:\[\]]+))(?::[0-9]{0,5})?", re.ASCII)
 _MOST_DECODED = 4
 
 
-def repeated(pairs: Iterable[tuple[str, str]]) -> str:
+def refusal(pairs: Sequence[tuple[str, str]], host: str, *, is_absolute: bool) -> tuple[int, str] | None:
+    """Return the status and the reason to refuse a request, even the owner's. None means: there is no reason.
+
+    `host`: on which we listen. `is_absolute`: the request names its host in its target as well.
+    """
+    if reason := _repeated(pairs) or foreign(dict(pairs), host):
+        return (421 if reason == "host" else 403), reason
+    if is_absolute:
+        return 400, "path"
+    return None if _is_framed(pairs) else (400, "transfer-encoding")
+
+
+def _repeated(pairs: Iterable[tuple[str, str]]) -> str:
     """Return the header, Host or Origin, that a request has more than once: servers differ in which one they use."""
     names = [name for name, _ in pairs]
     return next((name for name in ("host", "origin") if names.count(name) > 1), "")
 
 
-def is_framed(pairs: Iterable[tuple[str, str]]) -> bool:
+def _is_framed(pairs: Iterable[tuple[str, str]]) -> bool:
     """Return whether every server would find the same end of the body."""
     return [value.strip().lower() for name, value in pairs if name == "transfer-encoding"] in ([], ["chunked"])
 
@@ -75,8 +88,20 @@ def _name(host: str) -> str:
     return "" if found is None else (found[1] or found[2]).lower()
 
 
-def has_token(headers: Mapping[str, str], token: str) -> bool:
-    """Tell whether a request has the token, as a bearer token or in ``x-undrift-token``."""
+def is_of_a_page(headers: Mapping[str, str]) -> bool:
+    """Tell whether a page in a browser sends the request: it proves nothing that its user's browser sends it.
+
+    A browser leaves Origin out of some requests; it marks all of them, and those that the user typed as ``none``.
+    """
+    return "origin" in headers or headers.get("sec-fetch-site", "none").strip().lower() != "none"
+
+
+def has_token(headers: Mapping[str, str], token: str, *, is_own: bool) -> bool:
+    """Tell whether a request has the token in ``x-undrift-token``.
+
+    `is_own`: a bearer token counts as well; on a provider's route it is the provider's, and goes there.
+    """
+    if is_token(headers.get("x-undrift-token", ""), token):
+        return True
     kind, _, bearer = headers.get("authorization", "").partition(" ")
-    shown = bearer.strip() if kind.lower() == "bearer" else headers.get("x-undrift-token", "")
-    return hmac.compare_digest(shown.encode("utf-8", "replace"), token.encode("ascii"))
+    return is_own and kind.lower() == "bearer" and is_token(bearer.strip(), token)

@@ -4,10 +4,12 @@ Law: what is not there in time, or has no room, is refused before anything is as
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
-from typing import Any
+import contextlib
+from collections.abc import AsyncIterator, Callable
 
-__all__ = ["BodyRoom", "ClientGone", "Incoming", "NoRoom", "TooLate"]
+from undrift.proxy.answers import Receive
+
+__all__ = ["BodyRoom", "ClientGone", "Incoming", "NoRoom", "TooLate", "drain"]
 
 _LINGER_S = 2.0  # for so long a client that is refused may continue to send, so that it reads why
 
@@ -54,7 +56,7 @@ class Incoming:
 
     def __init__(
         self,
-        receive: Callable[[], Awaitable[MutableMapping[str, Any]]],
+        receive: Receive,
         room: BodyRoom,
         most_bytes: int,
         deadline_s: float,
@@ -113,16 +115,6 @@ class Incoming:
             yield piece
         all_in()
 
-    async def drain(self) -> None:
-        """Read and drop the rest of a refused body for a moment: an early close would lose the answer."""
-        self.close()
-        try:
-            async with asyncio.timeout(_LINGER_S):
-                while (await self._piece())[1]:
-                    pass
-        except (TimeoutError, ClientGone):
-            return
-
     def close(self) -> None:
         """Free this body's memory."""
         self._room.give_back(self._taken)
@@ -136,3 +128,11 @@ class Incoming:
         piece = message.get("body", b"")
         self.count += len(piece)
         return piece, message.get("more_body", False)
+
+
+async def drain(receive: Receive) -> None:
+    """Read and drop the body of a refused request for a moment: an early close would lose the answer."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_LINGER_S):
+            while (await receive()).get("more_body"):
+                pass

@@ -1,6 +1,5 @@
 """The gateway as a running server: it announces itself when it listens, and lets streams end before it stops."""
 
-import asyncio
 import contextlib
 import gc
 import json
@@ -18,9 +17,7 @@ from typing import Any, Self
 from undrift.errors import SettingsError, StoreError
 from undrift.proxy.app import Gateway
 from undrift.proxy.config import PROVIDERS, GatewayConfig, Provider
-from undrift.proxy.connection import CONNECTION, Connection, HeldTransport
 from undrift.proxy.owner import base_url
-from undrift.proxy.peer import PEER, LocalPeer
 from undrift.stores.secret import http_token
 from undrift.values.extras import command_for
 
@@ -51,8 +48,12 @@ class Server:
         try:
             import aiohttp  # noqa: F401 - before we say that we listen
             import uvicorn
+
+            from undrift.proxy.heads import Waiting, protocol_of
         except ImportError as error:
-            raise SettingsError(f"the gateway needs aiohttp and uvicorn ({error}): {command_for('proxy')}") from error
+            raise SettingsError(
+                f"the gateway needs aiohttp, httptools and uvicorn ({error}): {command_for('proxy')}"
+            ) from error
         self._socket = listening or _listening(config.host, config.port)
         _send_at_once(self._socket)
         self.port: int = self._socket.getsockname()[1]
@@ -66,10 +67,12 @@ class Server:
         """The base URLs of the owner's clients, each with the token."""
         self._thread: threading.Thread | None = None
         self._most = _most_connections()
+        most_waiting = min(config.most_waiting, (self._most or config.most_waiting) // 2 or 1)
+        self._waiting = Waiting(most_waiting, config.head_deadline_s)
         self._server: Any = uvicorn.Server(
             uvicorn.Config(
                 Gateway(config, self.url, self.port, token, self._is_full),
-                http=_protocol(),
+                http=protocol_of(self._waiting),
                 lifespan="on",
                 log_config=None,
                 log_level="critical",
@@ -133,26 +136,6 @@ def _token(home: Path) -> str:
     except StoreError as error:  # requests go through all the same
         _log.error("%s", json.dumps({"event": "fault", "reason": "token", "at": str(error)}))
         return secrets.token_hex(32)
-
-
-def _protocol() -> type[asyncio.Protocol]:
-    """Return the server's protocol, extended so that requests know the other end of their connection."""
-    from uvicorn.protocols.http.auto import AutoHTTPProtocol
-
-    class Protocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
-        app_state: dict[str, Any]
-
-        def connection_made(self, transport: asyncio.BaseTransport) -> None:
-            held = HeldTransport(transport)
-            self._connection = Connection(held, lambda: self.flow.resume_reading())
-            self.app_state = {**self.app_state, PEER: LocalPeer(transport), CONNECTION: self._connection}
-            super().connection_made(held)
-
-        def connection_lost(self, exc: Exception | None) -> None:
-            super().connection_lost(exc)
-            self._connection.lost()
-
-    return Protocol
 
 
 def _on_signals(handler: Callable[[int, Any], None]) -> dict[int, Any]:
