@@ -127,7 +127,7 @@ def test_an_index_that_is_out_of_step_is_told_apart_from_damage(tmp_path: Path):
     home = tmp_path / "home"
     filled(home)
     connection = raw(home)
-    connection.execute("DELETE FROM search WHERE rowid = 1")
+    connection.execute("INSERT INTO search(search, rowid, text) VALUES('delete', 1, 'no word of it')")
     connection.close()
     found = findings(home)
     assert wrong(found) == {"search index"}

@@ -11,7 +11,7 @@ from pathlib import Path
 import apsw
 
 from undrift.errors import InputError, StoreCorrupt, StoreError
-from undrift.stores import copies, files, newest, search
+from undrift.stores import copies, files, indexing, newest, search
 from undrift.stores.migrations import MIGRATIONS, identify, migrate, transaction
 
 __all__ = ["NAME", "Patience", "SIDE_FILES", "connect", "connect_to_read", "is_without_room", "prepare_file"]
@@ -78,7 +78,8 @@ def connect(path: Path, busy_timeout_ms: int) -> apsw.Connection:
         migrate(connection)
         if not search.complete(connection):
             with transaction(connection):
-                search.rebuild(connection)
+                search.reset(connection)
+        indexing.catch_up_if_small(connection)
     except BaseException:
         connection.close(True)
         raise

@@ -111,7 +111,7 @@ def create_tables(connection: apsw.Connection) -> None:
 
 def create_search(connection: apsw.Connection) -> None:
     """Step 2: the search index, which is derived from the tables of step 1."""
-    search.rebuild(connection)
+    search.reset(connection)
 
 
 def decide_by_history(connection: apsw.Connection) -> None:
@@ -191,6 +191,11 @@ def create_readings(connection: apsw.Connection) -> None:
     readings.create(connection)
 
 
+def shrink_search(connection: apsw.Connection) -> None:
+    """Step 15: the index of words without places and sessions, empty at first; the opening or the first search fills it."""
+    search.reset(connection)
+
+
 MIGRATIONS: Sequence[Migration] = (
     create_tables,
     create_search,
@@ -206,6 +211,7 @@ MIGRATIONS: Sequence[Migration] = (
     add_memory_tiers,
     add_scopes,
     create_readings,
+    shrink_search,
 )
 """Step n takes a file from version n - 1 to n."""
 

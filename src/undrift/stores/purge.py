@@ -152,7 +152,7 @@ def destroy(connection: apsw.Connection, found: Doomed, blank: Callable[[Decisio
     if is_in_step:
         search.add(connection, _out_of_buffer(connection, entries))
     else:
-        search.rebuild(connection)
+        search.reset(connection)
     counts = {"originals": len(found.refs), "memories": len(found.memories), **found.records}
     return {name: number for name, number in counts.items() if number}
 

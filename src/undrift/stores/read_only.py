@@ -7,12 +7,13 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
 import apsw
 
-from undrift.stores import search
+from undrift.stores import indexing, search
 from undrift.stores.migrations import MIGRATIONS, identify, migrate, transaction
 
 __all__ = ["FileState", "connect_as_it_is", "is_unwritable", "state"]
@@ -57,13 +58,17 @@ def connect_as_it_is(path: Path) -> apsw.Connection:
         flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_NOFOLLOW | apsw.SQLITE_OPEN_URI
         connection = apsw.Connection(f"{path.as_uri()}?immutable=1", flags=flags)
         try:
-            if identify(connection) == len(MIGRATIONS) and search.complete(connection):
+            if identify(connection) == len(MIGRATIONS) and _is_searchable(connection):
                 return connection
         except BaseException:
             connection.close(True)
             raise
         connection.close()
     return _copied(path)
+
+
+def _is_searchable(connection: apsw.Connection) -> bool:
+    return search.complete(connection) and not search.is_behind(connection)
 
 
 def _copied(path: Path) -> apsw.Connection:
@@ -83,7 +88,8 @@ def _copied(path: Path) -> apsw.Connection:
             migrate(connection)
             if not search.complete(connection):
                 with transaction(connection):
-                    search.rebuild(connection)
+                    search.reset(connection)
+            indexing.catch_up(lambda: nullcontext(connection))
             connection.execute("PRAGMA query_only = ON; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON")
         except BaseException:
             connection.close(True)
@@ -100,7 +106,7 @@ def _without_files(path: Path) -> apsw.Connection:
     else:
         connection = _in_memory(path)
     try:
-        if identify(connection) != len(MIGRATIONS) or not search.complete(connection):
+        if identify(connection) != len(MIGRATIONS) or not _is_searchable(connection):
             raise apsw.ReadOnlyError("it has to be brought up to date first")
         connection.execute("PRAGMA query_only = ON; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON")
     except BaseException:

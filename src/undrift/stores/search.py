@@ -1,30 +1,37 @@
-"""The full-text index of removed originals. It can be deleted and rebuilt at any time.
+"""The full-text index of removed originals: which words are in which. It can be deleted and rebuilt at any time.
 
-Law: knows only the tables of step 1 and its own; raises only `apsw.Error`.
+Law: knows only the tables of step 1 and its own; raises only `apsw.Error`. The index holds words, neither texts nor places:
+it takes a fifth of the bytes. Phrases, snippets and
+scores come from the texts (`matching`).
 """
 
 import json
-from collections.abc import Iterable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Collection, Iterable
+from typing import Any
 
 import apsw
 
-from undrift.stores.rows import raw
+from undrift.stores.segments import texts
 
-__all__ = ["Match", "REMOVED", "add", "complete", "damaged", "matches", "rebuild", "remove"]
-
-_MOST_CHARACTERS = 10_000
-_MOST_WORDS = 32
-_LONGEST_WORD = 256
-_COMMON = 5_000
-"""Originals; a word that occurs in more is not ranked. Ranking reads every row that matches: two words that occur in
-half of a million rows take 171 ms, one in a hundredth takes 3 (PERFORMANCE section 4)."""
+__all__ = [
+    "REMOVED",
+    "add",
+    "agrees",
+    "complete",
+    "damaged",
+    "fill",
+    "is_behind",
+    "remove",
+    "reset",
+    "settle",
+]
 
 _DAMAGE = frozenset({apsw.SQLITE_CORRUPT_VTAB, apsw.SQLITE_CONSTRAINT_PRIMARYKEY})
 """Extended results; no table of ours can break its primary key, because SQLite itself assigns the numbers."""
 
 _DROP = """
 DROP VIEW IF EXISTS searchable;
+DROP TABLE IF EXISTS search_behind;
 DROP TABLE IF EXISTS search;
 """
 _DROP_BROKEN = """
@@ -41,43 +48,42 @@ REMOVED = """EXISTS (
     SELECT 1 FROM decisions d WHERE d.session_id = o.session_id AND d.entry_id = o.entry_id
     AND d.to_seq IS NULL AND d.kind = 'pruned' AND (d.ref IS NULL OR d.ref = o.ref))"""
 """SQL: whether original `o` was removed from the buffer."""
+_SEARCHED = f"(o.source = 'window' OR (o.source = 'buffer' AND {REMOVED}))"
+_INDEXED = "o.number IN (SELECT id FROM search_docsize)"
 
 _CREATE = f"""
 CREATE VIEW searchable AS
-    SELECT number, hex(session_id) AS session, CAST(content AS TEXT) AS text FROM originals o
-    WHERE source = 'window' OR (source = 'buffer' AND {REMOVED});
+    SELECT number, CAST(original_text(number) AS TEXT) AS text FROM originals o WHERE {_SEARCHED};
 CREATE VIRTUAL TABLE search USING fts5(
-    session, text, content = 'searchable', content_rowid = 'number', tokenize = 'porter unicode61');
-INSERT INTO search(search, rank) VALUES('rank', 'bm25(0.0, 1.0)');
-INSERT INTO search(search) VALUES('rebuild');
+    text, content = 'searchable', content_rowid = 'number', detail = none, tokenize = 'porter unicode61');
+CREATE TABLE search_behind(number INTEGER NOT NULL);  -- originals below this number are not indexed yet
+INSERT INTO search_behind SELECT coalesce(max(number), -1) + 1 FROM originals;
 """  # noqa: S608
-_ADD = """INSERT INTO search(rowid, session, text) SELECT number, session, text FROM searchable
-    WHERE number IN (SELECT value FROM json_each(?))"""
-"""One statement for all rows: at the start of every INSERT ... SELECT, FTS5 writes what it holds in memory to its tables,
-which for 1,000 rows one by one was the most of what a commit cost."""
-_INDEXED = "SELECT id FROM search_docsize WHERE id IN (SELECT value FROM json_each(?))"
-_REMOVE = """INSERT INTO search(search, rowid, session, text) SELECT 'delete', number, session, text FROM searchable
-    WHERE number IN (SELECT value FROM json_each(?))"""
+_PARTS = ("search", "searchable", "search_behind")
+_SEARCHED_OF = f"""SELECT o.number FROM originals o
+    WHERE o.number IN (SELECT value FROM json_each(?)) AND {_SEARCHED} ORDER BY o.number"""  # noqa: S608
+_ADD = "INSERT INTO search(rowid, text) VALUES(?, CAST(? AS TEXT))"
+"""Not INSERT ... SELECT: at the start of each, FTS5 writes what it holds in memory to its tables."""
+_HELD = "SELECT id FROM search_docsize WHERE id IN (SELECT value FROM json_each(?))"
+_REMOVE = "INSERT INTO search(search, rowid, text) VALUES('delete', ?, CAST(? AS TEXT))"
 _ERASE = "INSERT INTO search(search, rank) VALUES('secure-delete', 1)"
 """From then on removed rows leave the index itself; else FTS5 only notes the removal, and keeps their words."""
-_COUNT = "SELECT count(*) FROM (SELECT 1 FROM search WHERE search MATCH ? LIMIT ?)"
-_SNIPPET = "CAST(snippet(search, 1, '', '', '…', 24) AS BLOB)"
-_RANKED = f"SELECT rowid, -rank, {_SNIPPET} FROM search WHERE search MATCH ? ORDER BY rank LIMIT ?"  # noqa: S608
-_NEWEST = f"SELECT rowid, 0.0, {_SNIPPET} FROM search WHERE search MATCH ? ORDER BY rowid DESC LIMIT ?"  # noqa: S608
-
-
-class Match(NamedTuple):
-    """One matching row: the original's `number`, the `score` (higher is better) and the text around the match."""
-
-    number: int
-    score: float
-    snippet: str
+_TOO_MANY = f"SELECT o.number FROM originals o WHERE o.session_id = ? AND {_INDEXED} AND NOT {_SEARCHED}"  # noqa: S608
+_TOO_FEW = f"""SELECT o.number FROM originals o
+    WHERE o.session_id = ? AND o.source = 'buffer' AND NOT {_INDEXED} AND {_SEARCHED}"""  # noqa: S608
+_BEHIND = "SELECT number FROM search_behind"
+_NEXT = f"""SELECT o.number FROM originals o
+    WHERE o.number < ? AND {_SEARCHED} AND NOT {_INDEXED} ORDER BY o.number DESC LIMIT ?"""  # noqa: S608
+_STEP_BYTES = 256_000
+_STEP_ROWS = 32
 
 
 def complete(connection: apsw.Connection) -> bool:
     """Tell whether all tables of the index exist."""
-    found = connection.execute("SELECT count(*) FROM sqlite_schema WHERE name IN ('search', 'searchable')").fetchall()
-    return bool(found == [(2,)])
+    found: list[Any] = connection.execute(
+        "SELECT count(*) FROM sqlite_schema WHERE name IN (SELECT value FROM json_each(?))", (json.dumps(_PARTS),)
+    ).fetchall()
+    return bool(found == [(len(_PARTS),)])
 
 
 def damaged(error: apsw.Error) -> bool:
@@ -85,67 +91,96 @@ def damaged(error: apsw.Error) -> bool:
     return isinstance(error, apsw.SQLError) or getattr(error, "extendedresult", 0) in _DAMAGE
 
 
-def rebuild(connection: apsw.Connection) -> None:
-    """Rebuild the index from any state; the caller holds a transaction."""
+def reset(connection: apsw.Connection) -> None:
+    """Make the index new and empty, from any state; `fill` then fills it. The caller holds a transaction."""
     try:
         connection.execute(_DROP)
     except apsw.Error as error:
         if not damaged(error):
             raise
         connection.execute(_DROP_BROKEN)
+        connection.execute(_DROP)
     connection.execute(_CREATE)
+
+
+def is_behind(connection: apsw.Connection) -> bool:
+    """Tell whether the index lacks originals that `fill` would add."""
+    found: list[Any] = connection.execute(_BEHIND).fetchall()
+    return bool(found and found[0][0])
+
+
+def fill(connection: apsw.Connection) -> None:
+    """Add some originals that the index lacks, the newest first; the caller holds a transaction.
+
+    One call takes some hundredths of a second, except for the words of one very long text.
+    """
+    found: list[Any] = connection.execute(_BEHIND).fetchall()
+    below, room_bytes = found[0][0] if found else 0, _STEP_BYTES
+    while below and room_bytes > 0:
+        numbers = _numbers(connection, _NEXT, below, _STEP_ROWS)
+        for number, text in sorted(texts(connection, numbers), reverse=True):
+            connection.execute(_ADD, (number, text))
+            below, room_bytes = number, room_bytes - len(text)
+            if room_bytes <= 0:
+                break
+        else:
+            below = numbers[-1] if len(numbers) == _STEP_ROWS else 0
+    connection.execute("UPDATE search_behind SET number = ?", (below,))
 
 
 def add(connection: apsw.Connection, numbers: Iterable[int]) -> None:
     """Index originals that just left their window; originals that are not searched are skipped."""
-    connection.execute(_ADD, (json.dumps(sorted(numbers)),))
+    wanted = _numbers(connection, _SEARCHED_OF, json.dumps(sorted(numbers)))
+    if wanted:
+        connection.executemany(_ADD, texts(connection, wanted))
 
 
 def remove(connection: apsw.Connection, numbers: Iterable[int]) -> None:
     """Remove originals and all their words from the index, before they are deleted; the caller holds a transaction.
 
-    If the index does not match them, call `rebuild` after they are deleted.
+    If the index does not match them, call `reset` after they are deleted.
 
     Raises:
         apsw.Error: `damaged` tells if that was the cause.
     """
     listed = json.dumps(sorted(numbers))
-    indexed: list[Any] = connection.execute(_INDEXED, (listed,)).fetchall()
+    indexed = _numbers(connection, _HELD, listed)
     if not indexed:
         return
     connection.execute(_ERASE)
-    connection.execute(_REMOVE, (json.dumps([number for (number,) in indexed]),))
-    if connection.execute(_INDEXED, (listed,)).fetchall():
+    _take_out(connection, indexed)
+    if _numbers(connection, _HELD, listed):
         raise apsw.SQLError("the search index holds originals that it should not")
 
 
-def matches(connection: apsw.Connection, query: str, session_id: str | None, limit: int) -> list[Match]:
-    """Return the best rows: for rare words by score, for common words alone the newest first."""
-    rare: list[str] = []
-    common: list[str] = []
-    for phrase in _phrases(query):
-        (count,) = _rows(connection, _COUNT, _expression([phrase], "OR", session_id), _COMMON + 1)[0]
-        if count:
-            (common if count > _COMMON else rare).append(phrase)
-    attempts = [(_RANKED, rare, "OR")] if rare else [(_NEWEST, common, "AND"), (_NEWEST, common, "OR")]
-    for sql, phrases, joined in attempts if rare or common else ():
-        rows = _rows(connection, sql, _expression(phrases, joined, session_id), limit)
-        if rows:
-            return [Match(number, score, snippet.decode("utf-8", "replace")) for number, score, snippet in rows]
-    return []
+def settle(connection: apsw.Connection, session: str | bytes) -> None:
+    """Let the index follow a session's buffer after a rewind; `session`: in the form of `rows.key`."""
+    too_many = _numbers(connection, _TOO_MANY, session)
+    _take_out(connection, too_many)
+    add(connection, _numbers(connection, _TOO_FEW, session))
 
 
-def _rows(connection: apsw.Connection, sql: str, *bindings: str | int) -> list[tuple[Any, ...]]:
-    return connection.execute(sql, bindings).fetchall()
+def agrees(connection: apsw.Connection) -> bool:
+    """Tell whether the index is sound, and holds exactly the words of the originals; if it is behind, only the first."""
+    connection.create_scalar_function("original_text", _reader(connection), 1, flags=apsw.SQLITE_INNOCUOUS)
+    try:
+        connection.execute(
+            "INSERT INTO search(search, rank) VALUES('integrity-check', ?)", (int(not is_behind(connection)),)
+        )
+    except apsw.CorruptError:
+        return False
+    return True
 
 
-def _phrases(query: str) -> list[str]:
-    """Quote each word, because FTS5 treats ``don't``, ``C++`` and ``*`` as syntax errors and NUL as the end."""
-    text = query[:_MOST_CHARACTERS].replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
-    words = dict.fromkeys(word[:_LONGEST_WORD] for word in text.split() if any(map(str.isalnum, word)))
-    return ['"' + word.replace('"', '""') + '"' for word in list(words)[:_MOST_WORDS]]
+def _reader(connection: apsw.Connection) -> Callable[..., bytes | None]:
+    """Return the function that the view `searchable` calls; only the comparison with the originals reads the view."""
+    return lambda number, *_: next((text for _, text in texts(connection, (number,))), None)
 
 
-def _expression(phrases: list[str], joined: str, session_id: str | None) -> str:
-    text = f"text : ({f' {joined} '.join(phrases)})"
-    return text if session_id is None else f'session : "{raw(session_id).hex()}" AND {text}'
+def _take_out(connection: apsw.Connection, numbers: Collection[int]) -> None:
+    connection.executemany(_REMOVE, texts(connection, numbers))
+
+
+def _numbers(connection: apsw.Connection, sql: str, *values: Any) -> list[int]:
+    found: list[Any] = connection.execute(sql, values).fetchall()
+    return [number for (number,) in found]

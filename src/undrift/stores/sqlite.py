@@ -17,8 +17,8 @@ from undrift.errors import InputError
 from undrift.stores import dispatch as dispatch_table
 from undrift.stores import documents as documents_table
 from undrift.stores import facts as facts_table
+from undrift.stores import indexing, newest, purging, rewinding, rows, search, timeline
 from undrift.stores import marks as marks_table
-from undrift.stores import newest, purging, rewinding, rows, search, timeline
 from undrift.stores import readings as readings_table
 from undrift.stores import tasks as tasks_table
 from undrift.stores.backup import back_up, restore_backup
@@ -121,7 +121,7 @@ class SqliteStore(SqliteOriginals, Closing):
         return self._written(written)
 
     def _written(self, written: Callable[[apsw.Connection], int]) -> int:
-        """Write in one transaction; if the search index is damaged, rebuild it and write again."""
+        """Write in one transaction; if the search index is damaged, make it new and write again."""
         with self._database.using() as connection:
             try:
                 with transaction(connection):
@@ -130,7 +130,7 @@ class SqliteStore(SqliteOriginals, Closing):
                 if not search.damaged(error):
                     raise
                 with transaction(connection):  # derived data must not stop a write of the truth
-                    search.rebuild(connection)
+                    search.reset(connection)
                     seq = written(connection)
             newest.note(self.path.parent, seq)
             return seq
@@ -147,7 +147,7 @@ class SqliteStore(SqliteOriginals, Closing):
             change = rewinding.change(connection, rows.key(session_id), then, seq)
             facts_table.rewind(connection, session_id, then, seq)
             if change.touches_buffer(connection):
-                search.rebuild(connection)
+                search.settle(connection, rows.key(session_id))
             return Moved(seq, *change.counts)
 
     def state(self, session_id: str, seq: int | None = None) -> dict[str, dict[str, bytes]]:
@@ -266,7 +266,8 @@ class SqliteStore(SqliteOriginals, Closing):
 
     def rebuild_search(self) -> None:
         with self._database.using() as connection, transaction(connection):
-            search.rebuild(connection)
+            search.reset(connection)
+        indexing.catch_up(self._database.using)
 
     def integrity(self) -> tuple[str, ...]:
         with self._database.using() as connection:

@@ -8,11 +8,12 @@ from dataclasses import replace
 import apsw
 
 from undrift.errors import RecallError, StoreCorrupt
-from undrift.stores import rows, search
+from undrift.stores import indexing, rows
 from undrift.stores.base import Found, Known
 from undrift.stores.database import Database
 from undrift.stores.decisions import DECISION_COLUMNS, decision_from
 from undrift.stores.known import DECISIONS, PINS, read
+from undrift.stores.matching import Match, matches
 from undrift.stores.originals import BUFFER, ORIGINAL_COLUMNS, ORIGINAL_SESSION, original_from
 from undrift.values.window import ContextEntry, Decision, Original
 
@@ -83,10 +84,10 @@ class SqliteOriginals:
     def find(self, query: str, *, session_id: str | None = None, limit: int = 10) -> tuple[Found, ...]:
         if limit <= 0:
             return ()
+        indexing.catch_up(self._database.using)
         with self._database.using() as connection:
-            matches = search.matches(connection, query, session_id, limit)
-            found = [self._found(connection, match) for match in matches]
-        # The index compares session ids by their words; this line compares them exactly.
+            found = [self._found(connection, match) for match in matches(connection, query, session_id, limit)]
+        # A damaged index may lead to rows of another session.
         return tuple(one for one in found if session_id is None or one.session_id == session_id)
 
     def _read(self, sql: str, *bindings: str | bytes, ref: str = "") -> list[rows.Row]:
@@ -100,7 +101,7 @@ class SqliteOriginals:
             raise StoreCorrupt(f"session {session_id[:64]!r}: {_WRONG_WAY}")
         return found
 
-    def _found(self, connection: apsw.Connection, match: search.Match) -> Found:
+    def _found(self, connection: apsw.Connection, match: Match) -> Found:
         (row,) = connection.execute(_BY_NUMBER, (match.number,)).fetchall()
         try:
             original = original_from(row).original

@@ -1,0 +1,269 @@
+"""Answers questions to the full-text index: which originals hold the words, the best first, and where in the text.
+
+Law: only reads. The index says which originals hold which words; phrases, scores and snippets come from the texts of the
+most promising ones, which a small index in memory takes apart as the index on disk did.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import log
+from typing import Any, NamedTuple
+
+import apsw
+
+from undrift.stores.rows import key
+from undrift.stores.segments import texts
+
+__all__ = ["Match", "matches"]
+
+_MOST_CHARACTERS = 10_000
+_MOST_WORDS = 32
+_LONGEST_WORD = 256
+_COMMON = 5_000
+"""Originals; a word that occurs in more is not ranked. Ranking looks at every row that matches."""
+_COUNTED = 10 * _COMMON
+"""Originals; a word's rarity is measured in so many at most."""
+_MOST_READ = 2_048
+"""Texts that are read for one question: those with the rarest words, then the newest."""
+_MOST_READ_BYTES = 8 << 20
+_SCORED = 96
+"""Texts that are taken apart at once, the most promising first."""
+
+_TOKENIZER = ("porter", ("unicode61",))
+_LOOKED = "CREATE VIRTUAL TABLE looked USING fts5(text, tokenize = 'porter unicode61')"
+_SNIPPET = "SELECT CAST(snippet(looked, 0, '', '', '…', 24) AS BLOB) FROM looked WHERE looked MATCH ? AND rowid = ?"
+_OF_ALL = "SELECT rowid FROM search WHERE search MATCH ?"
+_OF_SESSION = """SELECT s.rowid FROM search s CROSS JOIN originals o ON o.number = s.rowid
+    WHERE s.search MATCH ?1 AND s.rowid BETWEEN ?3 AND ?4 AND o.session_id = ?2"""
+_SPAN = "SELECT min(number), max(number) FROM originals WHERE session_id = ?"
+_SIZES = "SELECT id, sz FROM search_docsize WHERE id IN (SELECT value FROM json_each(?))"
+_COUNT = "SELECT count(*) FROM (SELECT 1 FROM search WHERE search MATCH ? LIMIT ?)"
+_ADD = "INSERT INTO looked(rowid, text) VALUES(?, CAST(? AS TEXT))"
+_BETWEEN = b" \t\r\n!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
+_K1, _B = 1.2, 0.75
+"""As FTS5 has them."""
+
+
+class Match(NamedTuple):
+    """One matching row: the original's `number`, the `score` (higher is better) and the text around the match."""
+
+    number: int
+    score: float
+    snippet: str
+
+
+class _Sought(NamedTuple):
+    """A word of the question: as a phrase, as the terms that the index knows, and as bytes that most texts with it have.
+
+    The bytes of a phrase are without what stands between its words.
+    """
+
+    phrase: str
+    terms: str
+    trace: bytes
+    is_phrase: bool
+
+
+class _Held(NamedTuple):
+    """A text with words of the question: how often it has each, and how many words it has in all."""
+
+    counts: tuple[int, ...]
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """The rows of the index that a question may find: all, or those of one session."""
+
+    connection: apsw.Connection
+    session: tuple[Any, ...] = ()
+
+    def newest(self, expression: str, limit: int) -> list[int]:
+        sql = f"{_OF_SESSION if self.session else _OF_ALL} ORDER BY {'s.' if self.session else ''}rowid DESC LIMIT {limit}"
+        found: list[Any] = self.connection.execute(sql, (expression, *self.session)).fetchall()
+        return [number for (number,) in found]
+
+
+def matches(connection: apsw.Connection, query: str, session_id: str | None, limit: int) -> list[Match]:
+    """Return the best rows: for rare words by score, for common words alone the newest first."""
+    found = _rows_of(connection, session_id)
+    if found is None or limit <= 0:
+        return []
+    rare: dict[_Sought, list[int]] = {}
+    common: list[_Sought] = []
+    for word in _words(connection, query):
+        numbers = found.newest(word.terms, _COMMON + 1)
+        if len(numbers) > _COMMON:
+            common.append(word)
+        elif numbers:
+            rare[word] = numbers
+    if rare:
+        return _ranked(found, rare, limit)
+    for joined in ("AND", "OR"):
+        newest = common and _newest(found, common, joined, limit)
+        if newest:
+            return newest
+    return []
+
+
+def _rows_of(connection: apsw.Connection, session_id: str | None) -> _Rows | None:
+    if session_id is None:
+        return _Rows(connection)
+    ((first, last),) = connection.execute(_SPAN, (key(session_id),)).fetchall()
+    return None if first is None else _Rows(connection, (key(session_id), first, last))
+
+
+def _words(connection: apsw.Connection, query: str) -> list[_Sought]:
+    """Quote each word, because FTS5 treats ``don't``, ``C++`` and ``*`` as syntax errors and NUL as the end."""
+    tokenizer = connection.fts5_tokenizer(_TOKENIZER[0], list(_TOKENIZER[1]))
+    text = query[:_MOST_CHARACTERS].replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
+    found = []
+    for word in list(dict.fromkeys(one[:_LONGEST_WORD] for one in text.split()))[:_MOST_WORDS]:
+        raw = word.encode()
+        parts: Any = tokenizer(raw, apsw.FTS5_TOKENIZE_QUERY, None)
+        terms = dict.fromkeys(_quoted(raw[start:end].decode("utf-8", "replace")) for start, end, *_ in parts)
+        if terms:
+            stem = parts[0][2].removesuffix("i").encode()  # happy has the stem happi
+            trace = stem if len(parts) == 1 else raw.lower().translate(None, _BETWEEN)
+            found.append(_Sought(_quoted(word), f"({' AND '.join(terms)})", trace, len(parts) > 1))
+    return found
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"'
+
+
+def _ranked(rows: _Rows, rare: Mapping[_Sought, Sequence[int]], limit: int) -> list[Match]:
+    """Return the best by their scores (bm25), among those that look best by the rarity of their words."""
+    connection, words = rows.connection, list(rare)
+    promise: dict[int, float] = {}
+    of_all, mean = _totals(connection, words[0].terms)
+    held = [_count(connection, word) if rows.session else len(numbers) for word, numbers in rare.items()]
+    for numbers, some in zip(rare.values(), held, strict=True):
+        for number in numbers:
+            promise[number] = promise.get(number, 0.0) + _weight(some, of_all)
+    read = _read(connection, sorted(promise, key=lambda number: (-promise[number], -number)))
+    counted = {number: _Held(_counts(text, words), size) for number, (text, size) in read.items()}
+    weights = [_weight(some, of_all) for some in _with_phrases(held, rare, counted)]
+    guessed = {number: _score(seen, weights, mean) for number, seen in counted.items()}
+    look = _Look(words)
+    look.at({number: read[number][0] for number in sorted(guessed, key=lambda one: (-guessed[one], -one))}, limit)
+    scores = {number: _score(seen, weights, mean) for number, seen in look.seen.items()}
+    best = sorted(scores, key=lambda number: (-scores[number], number))[:limit]
+    return [Match(number, scores[number], look.snippet(number)) for number in best]
+
+
+def _with_phrases(
+    held: Sequence[int], rare: Mapping[_Sought, Sequence[int]], counted: Mapping[int, _Held]
+) -> Iterator[float]:
+    """Yield in how many originals each word is, where the index only knows it for the terms of a phrase."""
+    for place, (word, numbers) in enumerate(rare.items()):
+        looked_at = [counted[number].counts[place] > 0 for number in numbers if number in counted]
+        is_known = word.is_phrase and looked_at
+        yield held[place] * sum(looked_at) / len(looked_at) if is_known else held[place]
+
+
+def _counts(text: bytes, words: Sequence[_Sought]) -> tuple[int, ...]:
+    """Count words in a text quickly, and not quite exactly: enough to choose the texts that are taken apart."""
+    small = text.lower()
+    dense = small.translate(None, _BETWEEN) if any(word.is_phrase for word in words) else b""
+    return tuple((dense if word.is_phrase else small).count(word.trace) for word in words)
+
+
+def _weight(held: float, of_all: int) -> float:
+    return max(log((of_all - held + 0.5) / (held + 0.5)), 1e-6)
+
+
+def _newest(rows: _Rows, words: Sequence[_Sought], joined: str, limit: int) -> list[Match]:
+    order = rows.newest(f" {joined} ".join(word.terms for word in words), max(limit, _MOST_READ))
+    look = _Look(words, joined)
+    look.at({number: text for number, (text, _) in _read(rows.connection, order).items()}, limit)
+    return [Match(number, 0.0, look.snippet(number)) for number in order if number in look.seen][:limit]
+
+
+def _read(connection: apsw.Connection, order: Sequence[int]) -> dict[int, tuple[bytes, int]]:
+    """Return texts and their lengths in words, in this order, up to a limit."""
+    found: dict[int, tuple[bytes, int]] = {}
+    room_bytes = _MOST_READ_BYTES
+    for start in range(0, min(len(order), _MOST_READ), _SCORED):
+        some = order[start : start + _SCORED]
+        sizes: Any = connection.execute(_SIZES, (json.dumps(some),)).fetchall()
+        read, sized = {number: _raw(text) for number, text in texts(connection, some)}, dict(sizes)
+        if len(read) < len(some):  # the index leads to an original that is not there
+            raise apsw.exception_for(apsw.SQLITE_CORRUPT_VTAB)
+        for number in some:
+            found[number] = read[number], _varint(sized.get(number, b"\0"))
+            room_bytes -= len(read[number])
+        if room_bytes <= 0:
+            break
+    return found
+
+
+class _Look:
+    """Takes texts apart for the words of a question, through an index in memory."""
+
+    def __init__(self, words: Sequence[_Sought], joined: str = "OR") -> None:
+        self.seen: dict[int, _Held] = {}
+        """The texts that match the question, by their numbers."""
+        self._question = f" {joined} ".join(word.phrase for word in words)
+        self._memory = apsw.Connection(":memory:")
+        self._memory.execute(_LOOKED)
+        self._memory.register_fts5_function("note", self._note)
+
+    def at(self, read: Mapping[int, bytes], limit: int) -> None:
+        """Take some of these texts apart, and then more until so many match."""
+        order = list(read)
+        for start in range(0, len(order), max(_SCORED, limit)):
+            some = ((number, read[number]) for number in order[start : start + max(_SCORED, limit)])
+            self._memory.executemany(_ADD, some)
+            self._memory.execute("SELECT note(looked) FROM looked WHERE looked MATCH ?", (self._question,)).fetchall()
+            if len(self.seen) >= limit:
+                break
+
+    def snippet(self, number: int) -> str:
+        ((found,),) = self._memory.execute(_SNIPPET, (self._question, number)).fetchall()
+        return bytes(found).decode("utf-8", "replace")  # type: ignore[arg-type]
+
+    def _note(self, api: apsw.FTS5ExtensionApi, *_: Any) -> None:
+        if api.rowid not in self.seen:
+            counts = tuple(len(api.phrase_locations(phrase)[0]) for phrase in range(api.phrase_count))
+            self.seen[api.rowid] = _Held(counts, api.column_size(0))
+
+
+def _count(connection: apsw.Connection, word: _Sought) -> int:
+    ((found,),) = connection.execute(_COUNT, (word.terms, _COUNTED)).fetchall()
+    return int(found)  # type: ignore[arg-type]
+
+
+def _raw(text: bytes | str) -> bytes:
+    return text if isinstance(text, bytes) else str(text).encode("utf-8", "replace")  # damaged: reading it says so
+
+
+def _varint(blob: bytes) -> int:
+    """Read a number as SQLite writes it: seven bits a byte, the highest first."""
+    value = 0
+    for byte in blob:
+        value = value << 7 | byte & 0x7F
+    return value
+
+
+def _score(seen: _Held, weights: Sequence[float], mean: float) -> float:
+    length = _K1 * (1 - _B + _B * seen.size / mean)
+    return sum(
+        weight * count * (_K1 + 1) / (count + length) for weight, count in zip(weights, seen.counts, strict=True)
+    )
+
+
+def _totals(connection: apsw.Connection, expression: str) -> tuple[int, float]:
+    """Return the number of originals in the index, and how many words they have on average."""
+    found: list[tuple[int, int]] = []
+
+    def note_totals(api: apsw.FTS5ExtensionApi, *_: Any) -> None:
+        found.append((api.row_count, api.column_total_size(0)))
+
+    connection.register_fts5_function("note_totals", note_totals)
+    sql = "SELECT note_totals(search) FROM search WHERE search MATCH ? LIMIT 1"
+    connection.execute(sql, (expression,), can_cache=False).fetchall()  # else it calls the function of an earlier call
+    rows, words = found[0] if found else (1, 1)
+    return rows, max(words / max(rows, 1), 1.0)
