@@ -178,9 +178,23 @@ def refused():
         return False
 wait_for(refused)
 print(ask()[1])
+def page(method, path, **headers):
+    url = urllib.parse.urlsplit(os.environ["ANTHROPIC_BASE_URL"])
+    connection = http.client.HTTPConnection(url.netloc, timeout=30)
+    connection.request(method, path, b"x" * 9, dict(origin="http://localhost:3000", **headers))
+    with connection.getresponse() as answer:
+        return [answer.status, sorted(answer.headers), answer.read().decode()]
+print(json.dumps([page(method, "/undrift/health") for method in ("GET", "POST", "OPTIONS")]))
+shown = urllib.parse.urlsplit(os.environ["ANTHROPIC_BASE_URL"]).path.split("/")[1]
+print(json.dumps([page("GET", "/" + shown + "/v1/models")[0], page("GET", "/v1/models", **dict([("x-undrift-token", shown)]))[0]]))
 """
-    done = run(wrap(tmp_path, script, str(tmp_path / "gateway.log")))
-    said = json.loads(done.stdout)
+    done = run(wrap(tmp_path, f"import http.client, urllib.parse\n{script}", str(tmp_path / "gateway.log")))
+    first, pages, proven = done.stdout.splitlines()
+    said = json.loads(first)
+    for status, headers, body in json.loads(pages):
+        assert (status, headers) == (401, ["content-length", "content-type"])
+        assert json.loads(body)["error"]["message"] == "undrift: unauthorized"
+    assert json.loads(proven) == [503, 503]
     assert said["type"] == "error"
     assert f"{tmp_path / 'gateway.log'} says why" in said["error"]["message"]
 

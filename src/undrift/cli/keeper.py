@@ -18,8 +18,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, NoReturn
 
-from undrift.errors import SettingsError
+from undrift.errors import SettingsError, StoreError
+from undrift.proxy.answers import UNAUTHORIZED
+from undrift.proxy.guard import has_token, is_of_a_page
+from undrift.proxy.owner import is_token, split
+from undrift.proxy.peer import is_ours
 from undrift.stores import files
+from undrift.stores.secret import http_token
 
 __all__ = ["LOG", "LOG_BYTES", "keep", "open_log", "start", "wait_for_end"]
 
@@ -32,6 +37,7 @@ _BACKLOG = 2_048
 _SOON_S = 10.0
 _MOST_FALLS = 3  # so often in a row, each within that time of its start, and it is not started again
 _LOOK_S = 1.0
+_SILENT_S = 10  # for so long a client may be silent
 _ERROR_BYTES = 4_096
 
 
@@ -96,7 +102,7 @@ def keep(command: Sequence[str], owner: int, log: int, say: Callable[[dict[str, 
     """
     with socket.create_server(("127.0.0.1", 0), backlog=_BACKLOG) as listening:
         words = [*command, "--json", f"--socket={listening.fileno()}", f"--while-pid={owner}"]
-        has_listened, falls = False, 0
+        has_listened, falls, home = False, 0, Path()
         while falls < _MOST_FALLS:
             began_s, began_at = time.monotonic(), os.lseek(log, 0, os.SEEK_END)
             with subprocess.Popen(  # noqa: S603 - this program itself
@@ -106,8 +112,9 @@ def keep(command: Sequence[str], owner: int, log: int, say: Callable[[dict[str, 
                 if line := gateway.stdout.readline():
                     _note(log, event="started", pid=gateway.pid)
                     if not has_listened:
-                        has_listened = True
-                        say({"url": json.loads(line)["url"]})
+                        has_listened, said = True, json.loads(line)
+                        home = Path(said["home"])
+                        say({"url": said["url"]})
             if not has_listened:
                 say({"error": _last_words(log, began_at)})
                 return
@@ -115,7 +122,7 @@ def keep(command: Sequence[str], owner: int, log: int, say: Callable[[dict[str, 
                 return
             falls = falls + 1 if time.monotonic() - began_s < _SOON_S else 1
             _note(log, event="ended", status=gateway.returncode, in_a_row=falls)
-        _say_why(listening, owner, where)
+        _say_why(listening, owner, where, home)
 
 
 def _note(log: int, **fields: Any) -> None:
@@ -154,25 +161,43 @@ def wait_for_end(process: int) -> None:
         time.sleep(_LOOK_S)
 
 
-def _say_why(listening: socket.socket, owner: int, where: str) -> None:
-    """Answer every request with why it cannot be served, in a form that every client reads, until the process ends."""
+def _say_why(listening: socket.socket, owner: int, where: str, home: Path) -> None:
+    """Answer why no request can be served, in a form that every client reads, until the process ends.
+
+    As the gateway did: who does not prove to be the owner of the home gets 401 and nothing else.
+    """
     message = f"undrift: the gateway has ended and could not be started again; {where} says why"
     error = {"type": "api_error", "message": message, "code": 503, "status": "UNAVAILABLE", "param": None}
     body = json.dumps({"type": "error", "error": error}).encode("ascii")
+    token = _token(home)
 
     class Handler(BaseHTTPRequestHandler):
+        timeout = _SILENT_S
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("do_"):
+                return self._refuse
+            raise AttributeError(name)
+
         def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class names it so
             """Say nothing."""
 
         def _refuse(self) -> None:
-            self.rfile.read(int(self.headers.get("content-length") or 0))
-            self.send_response(503)
-            for name, value in (("content-type", "application/json"), ("content-length", str(len(body)))):
+            given = {name.lower(): value for name, value in self.headers.items()}
+            is_known = is_token(split(self.path)[0], token) or has_token(given, token, is_own=False)
+            if is_known or (not is_of_a_page(given) and is_ours(self.connection)):
+                with contextlib.suppress(ValueError, TimeoutError):
+                    self.rfile.read(max(0, int(given.get("content-length", 0))))
+                self._say(503, body)
+            else:
+                self._say(401, UNAUTHORIZED)
+
+        def _say(self, status: int, text: bytes) -> None:
+            self.send_response_only(status)
+            for name, value in (("content-type", "application/json"), ("content-length", str(len(text)))):
                 self.send_header(name, value)
             self.end_headers()
-            self.wfile.write(body)
-
-        do_GET = do_POST = do_DELETE = _refuse  # noqa: N815 - the base class names them so
+            self.wfile.write(text)
 
     with ThreadingHTTPServer(listening.getsockname(), Handler, bind_and_activate=False) as server:
         server.socket.close()
@@ -181,3 +206,10 @@ def _say_why(listening: socket.socket, owner: int, where: str) -> None:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         wait_for_end(owner)
         server.shutdown()
+
+
+def _token(home: Path) -> str:
+    try:
+        return http_token(home)
+    except StoreError:  # the log says so
+        return ""

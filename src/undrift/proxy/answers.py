@@ -6,7 +6,7 @@ from typing import Any
 
 from undrift.proxy.config import Provider
 
-__all__ = ["COME_BACK", "Message", "Receive", "Send", "failure", "respond"]
+__all__ = ["COME_BACK", "Message", "Receive", "Send", "UNAUTHORIZED", "failure", "respond"]
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -14,6 +14,9 @@ Send = Callable[[Message], Awaitable[None]]
 
 COME_BACK = [(b"retry-after", b"1"), (b"connection", b"close")]
 """Headers of an answer for want of descriptors or of room: the client is to try again, and not to keep this one."""
+
+UNAUTHORIZED = b'{"type": "error", "error": {"type": "authentication_error", "message": "undrift: unauthorized"}}'
+"""The body for who has proved nothing: always the same, and readable for the clients of every provider."""
 
 
 async def respond(

@@ -15,7 +15,7 @@ from typing import Any
 
 from undrift.errors import UndriftError
 from undrift.proxy import guard, owner
-from undrift.proxy.answers import COME_BACK, Receive, Send, failure, respond
+from undrift.proxy.answers import COME_BACK, UNAUTHORIZED, Receive, Send, failure, respond
 from undrift.proxy.config import DEFAULT_UPSTREAMS, GatewayConfig, upstream_of
 from undrift.proxy.connection import ABSOLUTE, CONNECTION
 from undrift.proxy.exchange import Asgi, Exchange, GatewayContext
@@ -41,7 +41,6 @@ _UNKNOWN = (
     f"undrift: this path does not name its provider; put {VIA}anthropic, {VIA}openai or another of the addresses that "
     "`undrift proxy` prints in front of it, as in the client's base URL"
 )
-_UNAUTHORIZED = b'{"type": "error", "error": {"type": "authentication_error", "message": "undrift: unauthorized"}}'
 _HOW_TO_PROVE_IT = (
     "a request without the token of the home, from no process that the system names as yours, got 401. `undrift proxy` "
     "prints the base URLs with the token; `undrift wrap CLIENT` and `undrift install CLIENT --gateway` set them. The metrics "
@@ -162,7 +161,7 @@ class Gateway:
         if not self._has_told:
             self._has_told = True
             _log.warning("%s", json.dumps({"event": "refused", "status": 401, "at": _HOW_TO_PROVE_IT}))
-        await respond(send, 401, _UNAUTHORIZED, more=[(b"connection", b"close")], is_all=False)
+        await respond(send, 401, UNAUTHORIZED, more=[(b"connection", b"close")], is_all=False)
         await drain(receive)
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 

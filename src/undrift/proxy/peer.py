@@ -13,7 +13,7 @@ from typing import Any
 
 from undrift.proxy.owner import End, end_of, is_of_this_machine, question, uid_in_answer, uid_in_table
 
-__all__ = ["LocalPeer", "PEER", "tells_users"]
+__all__ = ["LocalPeer", "PEER", "is_ours", "tells_users"]
 
 PEER = "undrift.peer"
 """The key in a request's state for the other end of its connection."""
@@ -38,7 +38,8 @@ class LocalPeer:
     async def is_ours(self) -> bool:
         """Tell whether our own user's process holds the other end; the system is asked one time for each connection."""
         if self._is_ours is None:
-            ends = _ends(self._transport)
+            connection = self._transport.get_extra_info("socket")
+            ends = _ends(connection)
             if ends is None or not is_of_this_machine(*ends) or not tells_users():
                 return False
             uid = _asked(*ends)
@@ -47,13 +48,22 @@ class LocalPeer:
             if uid is None:
                 return False
             # Both ends may have been given to another connection by now: then this one is no longer connected.
-            self._is_ours = uid == os.geteuid() and _ends(self._transport) == ends
+            self._is_ours = uid == os.geteuid() and _ends(connection) == ends
         return self._is_ours
 
 
-def _ends(transport: asyncio.BaseTransport) -> tuple[End, End] | None:
+def is_ours(connection: socket.socket) -> bool:
+    """Tell whether our own user's process holds the other end of a connection; asks the system each time."""
+    ends = _ends(connection)
+    if ends is None or not is_of_this_machine(*ends) or not tells_users():
+        return False
+    uid = _asked(*ends)
+    uid = _looked_up(*ends) if uid is None else uid
+    return uid == os.geteuid() and _ends(connection) == ends
+
+
+def _ends(connection: Any) -> tuple[End, End] | None:
     """Return the client's end and ours. None means: not connected, or not over TCP."""
-    connection: Any = transport.get_extra_info("socket")
     try:
         client, server = connection.getpeername(), connection.getsockname()
         return end_of(client[0], client[1]), end_of(server[0], server[1])
