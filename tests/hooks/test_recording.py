@@ -34,6 +34,19 @@ def test_every_entry_can_be_recalled_to_the_byte(tmp_path: Path):
     assert user.log() == []
 
 
+def test_a_seal_is_not_kept_and_the_input_of_a_call_only_once(tmp_path: Path):
+    user = User(tmp_path)
+    thought = {"type": "thinking", "thinking": "The lock is held.", "signature": "EpQC" * 99}
+    call = {"type": "tool_use", "id": "t-1", "name": "Bash", "input": {"command": "ls 😀"}}
+    user.write([*session(2), {**claude("assistant", [thought, call]), "uuid": "n-1"}])
+    user.pre_compact()
+    with SqliteStore.open(records_of(user.home), create=False) as store:
+        entries = [store.original(ref_of(NAME, f"n-1:{number}")).entry for number in range(2)]
+    assert [entry.content for entry in entries] == ["The lock is held.", '{"command": "ls 😀"}']
+    assert not any({"signature", "input"} & set(entry.metadata or {}) for entry in entries)
+    assert (entries[1].metadata or {})["call_id"] == "t-1"
+
+
 def test_a_second_call_reads_only_what_is_new(tmp_path: Path):
     user = User(tmp_path)
     user.write(session(2))

@@ -6,7 +6,7 @@ newest part if it is larger than any window.
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import chain
 from pathlib import Path
 
@@ -41,6 +41,8 @@ _NEWEST_BYTES = 24 << 20
 _BATCH_BYTES = 8 << 20
 _RECORDED = "recorded.json"
 _ROUNDS = 3
+_INPUT, _SEAL = "input", "signature"
+"""In metadata: what a call was given, and a provider's Base64 beside its model's thoughts."""
 
 
 def prepare(call: HookCall, transcript: Transcript) -> PreparedText:
@@ -156,7 +158,7 @@ def _write(store: Store, call: HookCall, before: int, texts: Sequence[str]) -> i
     except TranscriptError:
         return 0  # no message among them
     session_id = f"{call.client}:{call.session_id}"
-    originals = [masked_original(entry, session_id, "window", True) for entry in recording.entries]
+    originals = [masked_original(_kept(entry), session_id, "window", True) for entry in recording.entries]
     at_ms = now_ms()
     payload = {"first_line": before + 1, "last_line": before + len(texts), "skipped": dict(recording.skipped)}
     try:
@@ -169,6 +171,19 @@ def _write(store: Store, call: HookCall, before: int, texts: Sequence[str]) -> i
     if not before and (title := mask(recording.title).text):
         store.commit(Context(store.scope.of(session_id), at_ms), "named", payload={"name": title})
     return len(originals)
+
+
+def _kept(entry: ContextEntry) -> ContextEntry:
+    """Return an entry without what nobody asks the store for: the input of a call, which is its content, and a seal.
+
+    Only a request with that very thought needs its seal, and no request is made from this record; the transcript keeps it.
+    A seal cannot be compressed: seals would be a quarter of what is written.
+    """
+    metadata = dict(entry.metadata or {})
+    metadata.pop(_SEAL, None)
+    if _INPUT in metadata and json.dumps(metadata[_INPUT], ensure_ascii=False) == entry.content:
+        del metadata[_INPUT]
+    return replace(entry, metadata=metadata) if entry.metadata and metadata != entry.metadata else entry
 
 
 def _is_known(store: Store, original: Original) -> bool:
