@@ -9,6 +9,7 @@ BENCH_PY := $(VENV)/bench/bin/python
 EXACT_PY := $(VENV)/exact/bin/python
 LANCE_PY := $(VENV)/lance/bin/python
 AUDIT_PY := $(VENV)/audit/bin/python
+RULES_PY := $(VENV)/rules/bin/python
 CONFORMANCE_PY := $(VENV)/conformance/bin/python
 FRAMEWORKS := anthropic hatch-fancy-pypi-readme hypothesis langchain langchain-tests langgraph \
 	langgraph-checkpoint-conformance openai-agents pydantic-ai-slim pytest pytest-asyncio
@@ -72,6 +73,7 @@ BENCH := $(VENV)/.bench-$(BASE_KEY)-$(call key,requirements/bench.txt pyproject.
 EXACT := $(VENV)/.exact-$(BASE_KEY)-$(call key,requirements/exact.txt pyproject.toml)
 LANCE := $(VENV)/.lance-$(BASE_KEY)-$(call key,requirements/lance.txt pyproject.toml)
 AUDIT := $(VENV)/.audit-$(BASE_KEY)-$(call key,requirements/audit.txt)
+RULES := $(VENV)/.rules-$(call key,requirements/rules.txt)
 LOCK := $(VENV)/.lock-$(BASE_KEY)-$(call key,requirements/lock.txt)
 
 # What is set around us must not leak in: the tests and the demo run on what is installed here.
@@ -79,7 +81,7 @@ unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all demo figures plugins setup fmt check test build wheel fuzz properties wires twin exact lance sdk types bench browsers clients billing profiles soak purge proof powercut faults kills contention flips agents conformance frameworks audit lock clean help
+.PHONY: all demo figures plugins setup fmt check test build wheel fuzz properties wires twin exact lance sdk types bench browsers clients billing profiles soak purge proof powercut faults kills contention flips agents conformance frameworks audit lock secret-rules clean help
 
 all: check test  ## check and test (what `make` alone does)
 
@@ -246,12 +248,15 @@ audit: $(AUDIT)  ## known faults in the packages of requirements/*.txt, into doc
 lock: $(LOCK)  ## write requirements/*.txt again (UPGRADE=1 takes the newest releases)
 	$(VENV)/lock/bin/python requirements/lock.py $(if $(UPGRADE),--upgrade)
 
+secret-rules: $(RULES)  ## write the corpus of secret rules again, from the detector that requirements/rules.txt pins
+	$(RULES_PY) -m requirements.secret_rules
+
 clean:  ## remove everything that make created
 	rm -rf $(VENV) build dist .hypothesis .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .coverage
 	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 help:  ## these lines
-	@grep -E '^[a-z]+:.*  ## ' Makefile | sed -e 's/:.*  ## /\t/' | awk -F '\t' '{ printf "  make %-10s %s\n", $$1, $$2 }'
+	@grep -E '^[a-z-]+:.*  ## ' Makefile | sed -e 's/:.*  ## /\t/' | awk -F '\t' '{ printf "  make %-10s %s\n", $$1, $$2 }'
 
 # compileall: where PYTHONDONTWRITEBYTECODE is set, every start would compile every module again.
 $(BASE):
@@ -299,6 +304,11 @@ $(LANCE): | $(BASE)
 $(AUDIT): | $(BASE)
 	@$(PYTHON) -m venv --clear $(VENV)/audit
 	@$(AUDIT_PY) $(LOCKED) -r requirements/audit.txt
+	@touch $@
+
+$(RULES): | $(BASE)
+	@$(PYTHON) -m venv --clear $(VENV)/rules
+	@$(RULES_PY) $(LOCKED) -r requirements/rules.txt
 	@touch $@
 
 $(LOCK): | $(BASE)

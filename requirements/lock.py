@@ -38,6 +38,7 @@ def wanted(pyproject: Path) -> dict[str, list[str]]:
         "lance": base + build + groups["lance"],
         "audit": groups["audit"],
         "lock": groups["lock"],
+        "rules": groups["rules"],
     }
 
 

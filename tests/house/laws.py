@@ -49,7 +49,7 @@ PURE_CALLS = _names("""
     """)
 """Calls that may run while a module loads: they build a value from values. `choice` to `settings_of`: the rows of settings."""
 
-PURE_METHODS = _names("encode format items join keys lower replace split strip union upper values")
+PURE_METHODS = _names("encode format isalpha items join keys lower replace split startswith strip union upper values")
 """Methods of strings, sets and mappings that may run while a module loads."""
 
 IMPURE_CONSTRUCTORS = _names("Client Connection Console Lock Popen RLock Session Thread")

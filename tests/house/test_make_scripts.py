@@ -71,7 +71,17 @@ def test_a_wheel_with_a_left_over_fails(extra: str):
 
 
 def test_the_lock_files_hold_only_pins_and_hashes():
-    assert [path.stem for path in LOCKS] == ["audit", "base", "bench", "build", "dev", "exact", "lance", "lock"]
+    assert [path.stem for path in LOCKS] == [
+        "audit",
+        "base",
+        "bench",
+        "build",
+        "dev",
+        "exact",
+        "lance",
+        "lock",
+        "rules",
+    ]
     for path in LOCKS:
         text = path.read_text(encoding="utf-8")
         wrong = lock.problems(text)

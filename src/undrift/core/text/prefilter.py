@@ -16,7 +16,7 @@ __all__ = ["Index", "runs"]
 _RUN = re.compile(r"(?<![A-Za-z0-9_+/=.$-])[A-Za-z0-9_+/=.$-]{15,}+", re.ASCII)
 # In runs, each on a line of its own, as START allows a token.
 _HEAD = re.compile(r"(?:(?<![A-Za-z0-9])|(?<=\n[nrtbf]))(?=(.{4}))", re.ASCII)
-_WORD = re.compile(r"(?<![a-z])[a-z]{3,4}", re.ASCII)
+_WORD = re.compile(r"(?<![a-z])[a-z]{3,6}", re.ASCII)
 _HEAD_CHARACTERS = 4
 
 _Sought = list[tuple[int, Pattern, str]]
@@ -75,7 +75,7 @@ def runs(plain: str) -> Iterator[str]:
 
 
 def _words(folded: str) -> set[str]:
-    """Give the first three or four letters of each word."""
+    """Give the first three to six letters of each word."""
     return _all_found(_WORD, folded)
 
 

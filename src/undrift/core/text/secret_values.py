@@ -14,7 +14,9 @@ __all__ = [
     "is_bearer",
     "is_key_block",
     "is_mixed",
+    "is_named_token",
     "is_password",
+    "is_token",
     "is_url_password",
 ]
 
@@ -49,6 +51,21 @@ def is_password(value: str) -> bool:
     kinds = (any(map(str.islower, value)), any(map(str.isupper, value)), any(map(str.isdigit, value)))
     letters = kinds[0] or kinds[1]
     return letters and (kinds[2] or (kinds[0] and kinds[1] and compiled(_STRONG_SYMBOL).search(value) is not None))
+
+
+def is_token(match: re.Match[str]) -> bool:
+    """A token with a vendor's prefix, neither a placeholder nor a long word: a digit stands in it, or letters of both cases."""
+    value = match[match.lastindex or 0]
+    if compiled(_PLACEHOLDER).search(value):
+        return False
+    return any(map(str.isdigit, value[4:])) or (
+        len(value) >= 36 and value[4:] not in (value[4:].lower(), value[4:].upper())
+    )
+
+
+def is_named_token(match: re.Match[str]) -> bool:
+    """A value behind a vendor's name that no one would write by hand."""
+    return is_mixed(match[1])
 
 
 def _entropy(value: str) -> float:

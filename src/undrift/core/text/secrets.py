@@ -1,12 +1,13 @@
 """Finds secrets in a text and replaces them by markers, before anything is stored. Pure, and linear in the text.
 
-One maintained list, `PATTERNS`; core/text/patterns.py says what each of them is and why none costs much.
+One maintained list, `PATTERNS`, ours and then a detector's; core/text/patterns.py says what each of them is and why none costs much.
 """
 
 import functools
 from bisect import bisect_right
 from dataclasses import dataclass
 
+from undrift.core.text.corpus import CORPUS
 from undrift.core.text.own_patterns import OWN_PATTERNS
 from undrift.core.text.patterns import Pattern, compiled
 from undrift.core.text.prefilter import Index
@@ -15,7 +16,8 @@ from undrift.values.window import MaskedSpan
 
 __all__ = ["Masked", "PATTERNS", "Pattern", "mask"]
 
-PATTERNS: tuple[Pattern, ...] = OWN_PATTERNS
+PATTERNS: tuple[Pattern, ...] = (*OWN_PATTERNS, *CORPUS)
+_OWN_NAMES = frozenset(pattern.name for pattern in OWN_PATTERNS)
 
 _MARKER = r"\[masked:([a-z0-9-]{1,40})\]"
 
@@ -41,7 +43,7 @@ def mask(text: str) -> Masked:
     """Replace every secret by ``[masked:NAME]``.
 
     Deterministic and idempotent: a masked text is left as it is. If secrets overlap, one marker covers them all. It
-    has the name of the one that begins first, of the longest among those.
+    has the name of the one that begins first; among those of ours before others, then of the longest.
     """
     masked, spans = text, list[MaskedSpan]()
     for _ in range(_ROUNDS):
@@ -135,9 +137,9 @@ def _touches(span: tuple[int, int], markers: list[tuple[int, int]]) -> bool:
 
 
 def _merged(found: list[MaskedSpan]) -> list[MaskedSpan]:
-    """Sort, and make one span of those that overlap."""
+    """Sort, and make one span of those that overlap; of two that begin alike, a rule of our own gives the name."""
     merged: list[MaskedSpan] = []
-    for span in sorted(found, key=lambda span: (span.start, -span.length)):
+    for span in sorted(found, key=lambda span: (span.start, span.name not in _OWN_NAMES, -span.length)):
         if merged and span.start < merged[-1].start + merged[-1].length:
             last = merged[-1]
             end = max(last.start + last.length, span.start + span.length)
