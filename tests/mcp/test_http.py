@@ -1,6 +1,9 @@
 """Over HTTP: every route of the application is behind the guard, and the real client gets through with the token."""
 
+import asyncio
+import contextlib
 import http.client
+import socket
 import stat
 import subprocess
 from collections.abc import Sequence
@@ -11,12 +14,15 @@ import pytest
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed: pip install 'undrift[mcp]'")
 
+import uvicorn
 from starlette.applications import Starlette
 from starlette.routing import Route
+from uvicorn.server import ServerState
 
 from tests.cli.builders import environment
 from tests.mcp.builders import Served, command, reached, run, said, served
 from undrift import __version__
+from undrift.mcp import over_http
 from undrift.mcp.over_http import Guard, application, names_of
 from undrift.mcp.place import ServedHome
 from undrift.mcp.surface import surface_of
@@ -94,6 +100,54 @@ def test_every_route_refuses_a_foreign_host_a_foreign_origin_and_a_missing_token
                 assert status(server, method, path, own, *wrong) == 401
     with_query = f"{paths[0]}?token={server.token}"
     assert status(server, "POST", with_query, own) == 401
+
+
+@pytest.mark.parametrize("host", ["evil.example", ""])
+@pytest.mark.parametrize("more", ["", "upgrade: websocket\r\nconnection: upgrade\r\n"])
+def test_who_has_no_token_learns_nothing(host: str, more: str, server: Served):
+    host = host or f"127.0.0.1:{server.port}"
+    head = f"GET /mcp HTTP/1.1\r\nhost: {host}\r\norigin: http://evil.example\r\n{more}\r\n"
+    answer = sent(server.port, head.encode())
+    assert answer.startswith(b"HTTP/1.1 401 ")
+    assert answer.endswith(b'\r\n\r\n{"error": "unauthorized"}')
+
+
+@pytest.mark.parametrize("head", [b"x-a: " + b"a" * (66 << 10), b"".join(b"x-%d: a\r\n" % n for n in range(7_000))])
+def test_a_head_that_is_too_large_is_refused(head: bytes, server: Served):
+    assert sent(server.port, b"POST /mcp HTTP/1.1\r\nhost: 127.0.0.1\r\n" + head).startswith(b"HTTP/1.1 400 ")
+
+
+def sent(port: int, data: bytes) -> bytes:
+    """Send bytes; return all that comes back until the server closes the connection."""
+    answer = b""
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+        connection.sendall(data)
+        with contextlib.suppress(ConnectionError):
+            while piece := connection.recv(1 << 16):
+                answer += piece
+    return answer
+
+
+def test_a_connection_without_a_request_is_closed(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(over_http, "_HEAD_S", 0.05)
+    config = uvicorn.Config(lambda *_: None, log_config=None)
+
+    async def heard(data: bytes) -> bytes:
+        made = over_http._protocol()
+        serving = await asyncio.get_running_loop().create_server(
+            lambda: made(config, ServerState(), {}),  # type: ignore[call-arg]
+            "127.0.0.1",
+            0,
+        )
+        async with serving:
+            reader, writer = await asyncio.open_connection(*serving.sockets[0].getsockname())
+            writer.write(data)
+            answer = await reader.read()
+            writer.close()
+            return answer
+
+    assert asyncio.run(heard(b"")) == b""
+    assert asyncio.run(heard(b"POST /mcp HTTP/1.1\r\nhost: 127")) == b""
 
 
 def test_a_request_without_or_with_two_hosts_is_refused(server: Served):

@@ -1,9 +1,10 @@
 """The server over streamable HTTP, for this machine only.
 
-Law: bound to 127.0.0.1; every request to every route, known or not, passes the guard first: a foreign Host gets 421, a
-foreign Origin 403, a missing or wrong token 401. Denied by default.
+Law: bound to 127.0.0.1; every request to every route, known or not, passes the guard first: a missing or wrong token gets
+401 and nothing else, a foreign Host 421, a foreign Origin 403. Denied by default.
 """
 
+import asyncio
 import hmac
 import json
 import logging
@@ -24,6 +25,7 @@ _log = logging.getLogger("undrift.mcp")
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _GRACE_S = 2
 _BACKLOG = 128
+_HEAD_S = 10.0
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -34,7 +36,7 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 _REFUSALS: Mapping[int, str] = {
     421: "this server answers to its own address only: use http://127.0.0.1:PORT",
     403: "requests from another site's page are refused",
-    401: "send the token of the home's file http-token, as in: Authorization: Bearer TOKEN",
+    401: "unauthorized",
 }
 
 
@@ -70,13 +72,11 @@ class Guard:
             return [value for key, value in headers if key.lower() == name]
 
         hosts, origins, credentials = all_of(b"host"), all_of(b"origin"), all_of(b"authorization")
-        if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
-            return 421
-        if any(origin.lower() not in self._origins for origin in origins):
-            return 403
         if len(credentials) != 1 or not hmac.compare_digest(credentials[0], self._credentials):
             return 401
-        return 0
+        if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
+            return 421
+        return 403 if any(origin.lower() not in self._origins for origin in origins) else 0
 
 
 def application(surface: Surface, port: int) -> Any:
@@ -108,16 +108,42 @@ def run_http(surface: Surface, *, port: int, token: str, ready: Callable[[str], 
             import uvicorn
 
         config = uvicorn.Config(
-            app, log_config=None, access_log=False, server_header=False, timeout_graceful_shutdown=_GRACE_S
+            app,
+            http=_protocol(),
+            ws="none",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=_GRACE_S,
         )
         ready(f"http://127.0.0.1:{port}{PATH}")
         _log.info("serving on port %s", port)
         uvicorn.Server(config).run(sockets=[listener])
 
 
+def _protocol() -> type[asyncio.Protocol]:
+    """Return the server's protocol whose heads have a limited size, with a limited time for the first one.
+
+    Who has proved nothing has no second one: the connection ends with the refusal.
+    """
+    from uvicorn.protocols.http.h11_impl import H11Protocol
+
+    class Protocol(H11Protocol):
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            self.loop.call_later(_HEAD_S, self._late)
+
+        def _late(self) -> None:
+            if self.cycle is None:
+                self.transport.close()
+
+    return Protocol
+
+
 async def _refuse(send: Send, status: int) -> None:
     body = json.dumps({"error": _REFUSALS[status]}).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     headers += [(b"www-authenticate", b"Bearer")] if status == 401 else []
+    headers += [(b"connection", b"close")]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
