@@ -81,7 +81,7 @@ unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all demo figures plugins setup fmt check test build wheel fuzz properties wires twin exact lance sdk types bench browsers clients billing profiles soak purge proof powercut faults kills contention flips agents conformance frameworks audit lock secret-rules clean help
+.PHONY: all demo figures plugins setup fmt check test build wheel fuzz properties wires twin exact lance sdk types bench browsers clients billing profiles soak floods purge proof powercut faults kills contention flips agents conformance frameworks audit lock secret-rules clean help
 
 all: check test  ## check and test (what `make` alone does)
 
@@ -204,6 +204,9 @@ profiles: $(SELF) $(DEV)  ## what the installed clients' requests show against s
 
 soak: $(SELF) $(DEV)  ## gateway, hooks, MCP server and commands on one home for SOAK_MINUTES (60), one killed each minute: 0 lost, 0 refused, nothing grows; SHORT=1
 	$(PY) -m tests.proof.soak $(if $(SHORT),1.25 --kill-every 9,$(SOAK_MINUTES)) $(ARGS)
+
+floods: $(SELF) $(DEV)  ## 216 floods of 1,000 notes beside one statement of a user, which stays first
+	$(PY) -m tests.memory.floods
 
 purge: $(SELF) $(DEV)  ## what a purge costs other writers, on a home of PURGE_MEGABYTES (500)
 	$(PY) -m bench.purge $(PURGE_MEGABYTES)

@@ -3,6 +3,7 @@
 Reads LoCoMo conversations (a JSON list of samples), one memory for each dialogue turn, one query for each question that
 names its evidence. The parameters of `core.retrieve.Weights` were chosen on the first two conversations; the others were
 not looked at before. any@k is the share of questions with at least one turn of the evidence among the first k hits. With
+``--users 0.5`` half of the turns, by a hash of their ids, are said by a user and the others by an agent. With
 ``--large`` it times N memories made of the same sentences, beside a bare numpy scan and a bare FTS5 query.
 """
 
@@ -20,6 +21,7 @@ from itertools import chain
 from pathlib import Path
 from random import Random
 from typing import Any
+from zlib import crc32
 
 import apsw
 
@@ -29,6 +31,7 @@ from undrift.memory.search import OwnSearch, Remembered
 from undrift.stores.embed import Embedder, WordLlamaEmbedder, is_installed
 from undrift.stores.memory_index import MemoryIndex
 from undrift.stores.migrations import migrate
+from undrift.values.memory import TRUST_TIERS
 
 __all__ = ["Conversation", "Variant", "conversations", "main", "variants"]
 
@@ -125,6 +128,13 @@ def variants() -> list[Variant]:
                 OwnSearch._parsed(trial, query), words=()), replace(bare, dense=1.0), dense=True),
     ]  # fmt: skip
     return [row for row in rows if not row.dense or is_installed()]
+
+
+def _of_users(talk: Conversation, share: float) -> Conversation:
+    """Give a share of the turns the trust of a user, and the others that of an agent."""
+    user, agent = TRUST_TIERS["user"], TRUST_TIERS["assistant"]
+    turns = [replace(one, tier=user if crc32(one.id.encode()) % 1_000 < 1_000 * share else agent) for one in talk.turns]
+    return replace(talk, turns=turns)
 
 
 def _all_words(query: str) -> Query:
@@ -262,11 +272,12 @@ def main(arguments: list[str]) -> int:
     """Print the table, and with ``--large`` the times."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("path", type=Path)
+    parser.add_argument("--users", type=float, default=0.0, metavar="SHARE", help="the share of turns of a user")
     parser.add_argument(
         "--large", type=int, default=0, metavar="N", help="time N made-up memories instead of the table"
     )
     wanted = parser.parse_args(arguments)
-    talks = list(conversations(wanted.path))
+    talks = [_of_users(talk, wanted.users) for talk in conversations(wanted.path)]
     for line in _large(talks, wanted.large) if wanted.large else _table(talks):
         print(line, flush=True)
     return 0

@@ -9,7 +9,7 @@ import pytest
 from tests.stores.test_search import HOSTILE_QUERIES
 from undrift.stores import memory_search
 from undrift.stores.memory_filter import ALL, Filter
-from undrift.stores.memory_search import add, known_speakers, match, match_trusted, places, remove, scour
+from undrift.stores.memory_search import add, known_speakers, match, match_of_tier, places, remove, scour
 from undrift.stores.memory_values import MemoryLine
 from undrift.stores.migrations import migrate, transaction
 
@@ -101,14 +101,17 @@ def test_filters_hold_before_the_limit(connection: apsw.Connection):
 def test_what_is_vouched_for_is_found_by_how_rare_a_word_is_among_it(connection: apsw.Connection):
     put(connection, MemoryLine("user", "the deploy host"), MemoryLine("wiki", "a host of pages, host"))
     put(connection, *(MemoryLine(f"tool{n}", "deploy host deploy host", tier=0) for n in range(5_001)))
-    hits = match_trusted(connection, ["deploy", "host"], 10)
+    trusted = Filter(least_tier=1)
+    hits = match_of_tier(connection, ["deploy", "host"], 10, trusted)
     ids = memory_search.ids_of(connection, [number for number, _ in hits])
     assert [ids[number] for number, _ in hits] == ["user", "wiki"]
+    assert hits[0][1] == pytest.approx(1.0)
     assert hits[0][1] > hits[1][1] > 0
-    assert match_trusted(connection, ["deploy", "host"], 1) == hits[:1]
-    assert match_trusted(connection, ["pages"], 10, Filter(types=["note"])) == []
-    assert match_trusted(connection, ["?"], 10) == []
-    assert places(connection, [1, 3], Filter(trusted=True)).keys() == {1}
+    assert match_of_tier(connection, ["deploy", "host"], 1, trusted) == hits[:1]
+    assert match_of_tier(connection, ["pages"], 10, Filter(types=["note"], least_tier=1)) == []
+    assert match_of_tier(connection, ["?"], 10, trusted) == []
+    assert match_of_tier(connection, ["deploy"], 10, Filter(least_tier=3)) == []
+    assert places(connection, [1, 3], trusted).keys() == {1}
 
 
 def test_neighbours_are_those_of_the_same_source_and_scope_by_their_place(connection: apsw.Connection):

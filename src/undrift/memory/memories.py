@@ -15,7 +15,7 @@ from undrift.core.contradict.verdicts import judge, slots_of
 from undrift.core.memory.brief import is_brief
 from undrift.core.memory.decay import apply_decay_by_type, ranked
 from undrift.core.memory.dispute import with_disputes
-from undrift.core.memory.quotas import within_quotas
+from undrift.core.memory.quotas import STRONG, HitStanding, stratum_of, within_quotas
 from undrift.core.memory.relevance import is_relevant
 from undrift.core.memory.supersede import Supersession, open_conflicts, supersede
 from undrift.core.memory.validity import holds
@@ -141,7 +141,8 @@ class Memories:
         if k < 1:
             return []
         viewer = self.viewer(seq)
-        found = self.repository.find(query, viewer, k=k + _MORE, only=Filter(types=types))
+        is_merged = self._context.user_records is not None  # what holds everywhere may lie in another store
+        found = self.repository.find(query, viewer, k=k + _MORE, only=Filter(types=types), has_others=is_merged)
         entries = self.repository.read.by_id([hit.id for hit in found], viewer)
         fitting = [hit for hit in found if hit.id in entries and is_relevant(hit.why)]
         scored = [ScoredMemoryEntry(entries[hit.id], hit.score, 0.0, hit.why) for hit in fitting]
@@ -155,11 +156,11 @@ class Memories:
     def settled(
         self, best: Sequence[ScoredMemoryEntry], k: int, excluding: Iterable[tuple[str, str]] = ()
     ) -> tuple[ScoredMemoryEntry, ...]:
-        """Return the first `k` hits: untrusted sources within their share, active memories first, conflicts marked.
+        """Return the first `k` hits: strata of trust within their share, active memories first, conflicts marked.
 
         `excluding`: pairs of ids that exclude each other, beside those that the memories know of.
         """
-        current = _current_first(within_quotas(best, _untrusted, len(best)))
+        current = _current_first(within_quotas(best, _standing, len(best)))
         return tuple(with_disputes(current, excluding)[: max(k, 0)])
 
     def conflicts(self, seq: int | None = None) -> tuple[Conflict, ...]:
@@ -331,8 +332,9 @@ def _is_same(one: MemoryEntry, other: MemoryEntry) -> bool:
     ) and one.trust == other.trust
 
 
-def _untrusted(hit: ScoredMemoryEntry) -> str | None:
-    return None if TRUST_TIERS[hit.entry.trust] else hit.entry.source
+def _standing(hit: ScoredMemoryEntry) -> HitStanding:
+    is_strong = "stated" in hit.why or hit.why.get("held", 0.0) >= STRONG
+    return HitStanding(stratum_of(TRUST_TIERS[hit.entry.trust]), hit.entry.source, is_strong)
 
 
 def _current_first(hits: list[ScoredMemoryEntry]) -> list[ScoredMemoryEntry]:

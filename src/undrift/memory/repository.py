@@ -54,11 +54,16 @@ class MemoryRepository:
         new = remembered([one.after for one in updates if one.before is None and one.after is not None])
         return (*updates, embedded(self._search.embedder, list(map(line, new))))
 
-    def find(self, query: str, viewer: Viewer, *, k: int, only: Filter = ALL) -> list[Hit]:
-        """Find the memories that fit a query best, among those that a viewer may see."""
+    def find(self, query: str, viewer: Viewer, *, k: int, only: Filter = ALL, has_others: bool = False) -> list[Hit]:
+        """Find the memories that fit a query best, among those that a viewer may see; see `MemorySearch.search`."""
         with self._search.open() as index:
             return MemorySearch(index).search(
-                query, k=k, only=only, accept=lambda ids: index.visible(ids, viewer), of_the_past=viewer.seq is not None
+                query,
+                k=k,
+                only=only,
+                accept=lambda ids: index.visible(ids, viewer),
+                of_the_past=viewer.seq is not None,
+                has_others=has_others,
             )
 
     def frequencies(self, words: Sequence[str]) -> tuple[int, list[int]]:

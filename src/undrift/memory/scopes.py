@@ -122,8 +122,8 @@ class ScopedMemories:
     ) -> tuple[ScoredMemoryEntry, ...]:
         """Find memories of every scope in one ranking; see `Session.search`."""
         asked: dict[str, Any] = {"k": k, "types": types, "as_of_ms": as_of_ms, "only_valid": only_valid}
-        hits = self.project.ranked(query, seq=seq, **asked)
         user = self.user()
+        hits = self.project.ranked(query, seq=seq, **asked)
         if user is None:
             mine = [hit for hit in hits if hit.entry.scope != "user"]
             theirs = [hit for hit in hits if hit.entry.scope == "user"]

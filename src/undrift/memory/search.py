@@ -8,13 +8,24 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
-from undrift.core.memory.quotas import within_quotas
-from undrift.core.memory.retrieve import WEIGHTS, Query, Weights, is_question, parse, rank, speaker_keys
+from undrift.core.memory.quotas import STRONG, HitStanding, stratum_of, within_quotas
+from undrift.core.memory.retrieve import (
+    WEIGHTS,
+    Query,
+    Ranked,
+    Weights,
+    damping,
+    is_question,
+    parse,
+    rank,
+    speaker_keys,
+)
 from undrift.core.text.words import speaker_key
 from undrift.stores.memory_contract import SearchedMemories
 from undrift.stores.memory_filter import ALL, Filter
 from undrift.stores.memory_index import MemoryIndex
 from undrift.stores.memory_values import MemoryLine, MemoryPlace
+from undrift.values.memory import TRUST_TIERS
 
 __all__ = ["Hit", "MemorySearch", "OwnSearch", "Remembered", "line"]
 
@@ -22,8 +33,9 @@ _POOL = 50
 """Hits of each kind that are ranked, or the wanted number if that is more. So the first ten hits are the same for a search
 of ten and of fifty."""
 _MORE = 4
-_MOST_OF_TOOLS = 16
-"""Times the pool: the nearest vectors that are searched for trusted memories. By words the index finds them at once."""
+_MOST_OF_OTHERS = 16
+"""Times the pool: the nearest vectors that are searched for memories of a tier, where an index does not know tiers."""
+_TRUSTED, _USERS = (TRUST_TIERS[name] for name in ("assistant", "user"))
 
 Accept = Callable[[Sequence[str]], Collection[str]]
 """Which of these ids may be seen; called with many at once."""
@@ -48,7 +60,10 @@ class Remembered:
 
 
 class Hit(NamedTuple):
-    """A found memory; `score` is 0 to 1 and comparable within one search, `why` has its parts (`core.retrieve`)."""
+    """A found memory; `score` is 0 to 1 and comparable within one search, `why` has its parts (`core.retrieve`).
+
+    `why["held"]`: of a user's statement, the share of the question's words, weighed by their rarity in such statements, and less in a long text.
+    """
 
     id: str
     score: float
@@ -61,6 +76,11 @@ class _Found(NamedTuple):
     lexical: Mapping[int, float]
     dense: Mapping[int, float]
     places: Mapping[int, MemoryPlace]
+
+    @property
+    def held(self) -> Mapping[int, float]:
+        """The share of the question that each hit by words holds, of a tier; a long text holds up to half as much."""
+        return {number: share * (1 + damping(self.places[number])) / 2 for number, share in self.lexical.items()}
 
     def beside(self, trusted: "_Found") -> "_Found":
         """Return both together.
@@ -77,6 +97,9 @@ class _Found(NamedTuple):
         return _Found(lexical, {**trusted.dense, **self.dense}, {**trusted.places, **self.places})
 
 
+_NOTHING = _Found({}, {}, {})
+
+
 class MemorySearch:
     """Searches an index of memories."""
 
@@ -85,7 +108,14 @@ class MemorySearch:
         self._weights = weights
 
     def search(
-        self, query: str, *, k: int = 10, only: Filter = ALL, accept: Accept | None = None, of_the_past: bool = False
+        self,
+        query: str,
+        *,
+        k: int = 10,
+        only: Filter = ALL,
+        accept: Accept | None = None,
+        of_the_past: bool = False,
+        has_others: bool = False,
     ) -> list[Hit]:
         """Find the k memories that fit a query best.
 
@@ -93,6 +123,7 @@ class MemorySearch:
             k: Most results; below 1 there are none.
             accept: Any further filter. A hidden memory has no part in the ranking, not even as a neighbour.
             of_the_past: Whether memories that a rewind removed are searched as well.
+            has_others: Whether the hits are merged with others, so that each user's hit needs its `held`.
 
         Returns:
             Best first, of equals the newest first.
@@ -105,14 +136,21 @@ class MemorySearch:
         asked = self._parsed(query)
         find = partial(self._found, asked, self._vector(query, asked), max(_POOL, k), accept, of_the_past)
         found = find(only)
-        has_tools = not only.trusted and not all(place.tier for place in found.places.values())
-        if has_tools:
-            found = found.beside(find(replace(only, trusted=True)))
-        vectored = found.dense if self._index.embedder is not None else None
-        wanted = len(found.places) if has_tools else k
-        ranked = rank(found.lexical, vectored, found.places, asked.speakers, k=wanted, weights=self._weights)
-        best = within_quotas(ranked, lambda one: found.places[one.number].untrusted, k)
-        return [Hit(found.places[one.number].id, one.score, one.why) for one in best]
+        tiers = {place.tier for place in found.places.values()}
+        if 0 in tiers and not only.least_tier:
+            found = found.beside(find(replace(only, least_tier=_TRUSTED)))
+        ranked, users = self._ranked(found, asked), _NOTHING
+        if (has_others or min(tiers, default=_USERS) < _USERS) and not only.least_tier:
+            users = find(replace(only, least_tier=_USERS))
+            ranked = _with_users(ranked, self._ranked(users, asked), users.held)
+        places = {**users.places, **found.places}
+
+        def standing(one: Ranked) -> HitStanding:
+            place = places[one.number]
+            return HitStanding(stratum_of(place.tier), place.source, one.why.get("held", 0.0) >= STRONG)
+
+        best = within_quotas(ranked, standing, k)
+        return [Hit(places[one.number].id, one.score, one.why) for one in best]
 
     # ------------------------------------------------------------------------------------------------------- the parts
 
@@ -134,11 +172,16 @@ class MemorySearch:
             seen = [[(number, score) for number, score in hits if number in places] for hits in (lexical, dense)]
             if all(len(some) >= pool or len(hits) < fetched for some, hits in zip(seen, (lexical, dense), strict=True)):
                 break
-            if only.trusted and fetched >= pool * _MOST_OF_TOOLS:
+            if only.least_tier and fetched >= pool * _MOST_OF_OTHERS:
                 break
             fetched *= _MORE  # too many of them are hidden
         by_words, by_vectors = (dict(hits[:pool]) for hits in seen)
         return _Found(by_words, by_vectors, places)
+
+    def _ranked(self, found: "_Found", asked: Query) -> list[Ranked]:
+        vectored = found.dense if self._index.embedder is not None else None
+        many = len(found.places)
+        return rank(found.lexical, vectored, found.places, asked.speakers, k=many, weights=self._weights)
 
     def _parsed(self, query: str) -> Query:
         """Take the query apart; a speaker is named by the whole name or by its first word."""
@@ -182,3 +225,21 @@ def line(memory: Remembered) -> MemoryLine:
         asks=is_question(memory.text),
         tier=memory.tier,
     )
+
+
+def _with_users(ranked: Sequence[Ranked], users: Sequence[Ranked], held: Mapping[int, float]) -> list[Ranked]:
+    """Say in each hit of a user how much of the question it holds, and add those that others left no place.
+
+    The score of no hit changes: an added one gets its share of the best score if it is strong, else less than the last.
+    """
+    known = {one.number for one in ranked}
+    most, least = (ranked[0].score, ranked[-1].score) if ranked else (1.0, 1.0)
+    added = [
+        replace(one, score=most * share if (share := held.get(one.number, 0.0)) >= STRONG else least * one.score)
+        for one in users
+        if one.number not in known
+    ]
+    return [
+        replace(one, why={**one.why, "held": held[one.number]}) if one.number in held else one
+        for one in (*ranked, *added)
+    ]

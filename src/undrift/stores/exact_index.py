@@ -82,6 +82,7 @@ class Copy:
             "signs": np.zeros((0, -(-dimension // 64)), np.uint64),
             "numbers": np.zeros(0, np.int64),
             "seqs": np.zeros(0, np.int64),
+            "tiers": np.zeros(0, np.int8),
             "alive": np.zeros(0, np.bool_),
         } | {name: np.zeros(0, np.int32) for name in ("scope", "source", "type")}
         self._codes: dict[str, dict[bytes, int]] = {"scope": {}, "source": {}, "type": {}}
@@ -108,7 +109,7 @@ class Copy:
         coded = {name: [self._code(name, text) for text in values] for name, values in texts.items()}
         values = coded | {
             "vectors": batch.vectors, "signs": self._signs(batch.vectors), "numbers": batch.numbers, "seqs": batch.seqs,
-            "alive": True,
+            "tiers": batch.tiers, "alive": True,
         }  # fmt: skip
         for name, value in values.items():
             self._columns[name][start:end] = value
@@ -151,6 +152,8 @@ class Copy:
             mask = mask & self._np.isin(self._columns[column][: self.size], codes)
         if only.until_seq is not None:
             mask = mask & (self._columns["seqs"][: self.size] <= only.until_seq)
+        if only.least_tier:
+            mask = mask & (self._columns["tiers"][: self.size] >= only.least_tier)
         return mask
 
     def _code(self, column: str, text: bytes) -> int:

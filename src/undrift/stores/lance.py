@@ -27,6 +27,8 @@ __all__ = ["LanceIndex"]
 
 _BATCH = 256
 """Rows of one append. One row per append left 3,003 files after 1,000, and a query took 27 times as long (PERFORMANCE 5)."""
+_MOST_OF_TIER = 5_000
+"""Memories of some tiers of trust that are compared one by one, without LanceDB."""
 _MOST_REMOVALS = 64
 """Up to this number, removed rows are only skipped."""
 _MOST_FRAGMENTS = 8
@@ -67,10 +69,17 @@ class LanceIndex:
         remove(self._table.connection, numbers)
 
     def search(self, query: Any, k: int, only: Filter = ALL) -> Scored:
-        """Return the k nearest memories, exactly: LanceDB compares every row too."""
+        """Return the k nearest memories, exactly: LanceDB compares every row too.
+
+        With `only.least_tier` the result may hold lower tiers, if more than 5,000 memories are of these tiers.
+        """
         state, unit = self._table.state, self._table.unit(query)
         if not state.key or k <= 0:
             return []
+        if only.least_tier:  # LanceDB's rows have no tier
+            numbers = self._table.numbers_in(only, _MOST_OF_TIER + 1)
+            if len(numbers) <= _MOST_OF_TIER:
+                return self._table.scores(unit, numbers, k, state)
         for remedy in (self._forget, self._rebuilt):
             try:
                 state = self._settled(state)

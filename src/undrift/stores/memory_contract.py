@@ -57,7 +57,8 @@ class SearchedMemories(Protocol):
 
         Args:
             words: Up to 32 of them count.
-            only: Selects memories; `Filter.trusted` weighs words by their rarity among trusted memories.
+            only: Selects memories. With `Filter.least_tier`, a score is the share of the words that a memory holds, above 0
+                and at most 1, each weighed by its rarity among the memories of these tiers.
             taken_back: Search the memories that rewinds have closed, not the active ones.
         """
         ...
@@ -66,7 +67,8 @@ class SearchedMemories(Protocol):
         """Return the numbers and cosines of the memories with the nearest vectors, best first; none without an
         embedder.
 
-        Memories that were added without this embedder get their vectors first, if the store can be written.
+        Memories that were added without this embedder get their vectors first, if the store can be written. An index may
+        ignore `Filter.least_tier`; `places` does not.
         """
         ...
 

@@ -22,7 +22,7 @@ class Filter:
     Args:
         scopes: It belongs to one of these sessions, agents or projects.
         until_seq: It was recorded by this operation or before it; at least 0.
-        trusted: Its tier is above 0: it is no tool's output. Indexes of vectors do not know this; the caller drops the rest.
+        least_tier: Its tier of trust is at least this: 1 leaves out the output of tools, 3 all but users and specifications.
 
     Raises:
         InputError: A value has another type. A text alone would be taken for the set of its characters.
@@ -32,7 +32,7 @@ class Filter:
     sources: Collection[str] | None = None
     types: Collection[str] | None = None
     until_seq: int | None = None
-    trusted: bool = False
+    least_tier: int = 0
 
     def __post_init__(self) -> None:
         for name in _SETS:
@@ -65,8 +65,9 @@ def in_sqlite(only: Filter, table: str) -> tuple[str, list[str | bytes | int]]:
     if only.until_seq is not None:
         conditions.append(f"{table}.seq <= ?")
         bindings.append(min(only.until_seq, 2**63 - 1))
-    if only.trusted:
-        conditions.append(f"{table}.tier > 0")
+    if only.least_tier:
+        conditions.append(f"{table}.tier >= ?")
+        bindings.append(only.least_tier)
     return " AND ".join(conditions), bindings
 
 

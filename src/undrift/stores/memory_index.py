@@ -157,7 +157,7 @@ class MemoryIndex:
     def match(
         self, words: Sequence[str], limit: int, only: Filter = ALL, *, taken_back: bool = False
     ) -> list[tuple[int, float]]:
-        found = memory_search.match_trusted if only.trusted else memory_search.match
+        found = memory_search.match_of_tier if only.least_tier else memory_search.match
         return found(self._connection, words, limit, only, taken_back=taken_back)
 
     def nearest(self, vector: Any, limit: int, only: Filter) -> list[tuple[int, float]]:

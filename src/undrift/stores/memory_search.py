@@ -28,7 +28,7 @@ __all__ = [
     "ids_of",
     "known_speakers",
     "match",
-    "match_trusted",
+    "match_of_tier",
     "newest",
     "numbers_of",
     "places",
@@ -102,9 +102,12 @@ _RANKED = "SELECT rowid, -rank FROM {0} WHERE {0} MATCH ? AND rowid >= ? ORDER B
 _RANKED_SOME = """SELECT t.rowid, -t.rank FROM {0} t CROSS JOIN memory_lines l ON l.number = t.rowid
     WHERE t.{0} MATCH ? AND t.rowid >= ? AND {1} ORDER BY t.rank LIMIT ?"""
 _HOLD = """SELECT t.rowid FROM {0} t CROSS JOIN memory_lines l ON l.number = t.rowid
-    WHERE t.{0} MATCH ? AND l.tier > 0 AND {1} ORDER BY t.rowid DESC LIMIT ?"""
+    WHERE t.{0} MATCH ? AND {1} ORDER BY t.rowid DESC LIMIT ?"""
+_HOLD_SOME = """SELECT rowid FROM {0} WHERE {0} MATCH ? AND +rowid IN (SELECT value FROM json_each(?))
+    ORDER BY rowid DESC LIMIT ?"""  # +: one pass through the word's rows, not one search for each number
+_OF_TIER = "SELECT l.number FROM memory_lines l WHERE {0} LIMIT ?"
 _COUNT_THERE = "SELECT count(*) FROM memory_lines WHERE is_there = 1"
-_COUNT_TRUSTED = "SELECT count(*) FROM memory_lines WHERE tier > 0"
+_COUNT_OF_TIER = "SELECT count(*) FROM memory_lines WHERE tier >= ?"
 _SPEAKS = "EXISTS (SELECT 1 FROM memory_lines l WHERE l.speaker = s.speaker AND l.speaker <> '' AND l.is_there = 1)"
 _SPEAKERS = f"""SELECT CAST(k.value AS BLOB), CAST(s.speaker AS BLOB) FROM json_each(?1) k
     CROSS JOIN memory_speakers s WHERE s.speaker = k.value AND {_SPEAKS}
@@ -267,22 +270,33 @@ def match(
     return [(number, score) for number, score in rows]
 
 
-def match_trusted(
-    connection: apsw.Connection, words: Sequence[str], limit: int, only: Filter = ALL, *, taken_back: bool = False
+def match_of_tier(
+    connection: apsw.Connection, words: Sequence[str], limit: int, only: Filter, *, taken_back: bool = False
 ) -> list[tuple[int, float]]:
-    """Search as `match` does, but only trusted memories; the rarity of a word is measured in these memories.
+    """Search as `match` does, but only memories of `only.least_tier` and above; nothing below changes a score.
 
-    A flood of tools' notes makes its words common in the whole index; it does not change this score.
+    A score is the share of the words that a memory holds, above 0 and at most 1. A word weighs as much as it is rare among
+    these memories; one that none of them holds weighs as much as the rarest that one does.
     """
     table = "memory_text_taken_back" if taken_back else "memory_text"
     condition, bindings = in_sqlite(only, "l")
-    sql = _HOLD.format(table, condition or "1")
-    of_all, scores = _one(connection, _COUNT_TRUSTED), dict[int, float]()
-    for phrase in _phrases(words):
-        rows: list[Any] = connection.execute(sql, (phrase, *bindings, _MOST_MATCHES)).fetchall()
-        weight = log(1.0 + (max(of_all - len(rows), 0) + 0.5) / (len(rows) + 0.5))
-        for (number,) in rows:
-            scores[number] = scores.get(number, 0.0) + weight
+    numbers: list[Any] = connection.execute(_OF_TIER.format(condition), (*bindings, _MOST_MATCHES + 1)).fetchall()
+    listed: list[str | bytes | int] = [json.dumps([number for (number,) in numbers])]
+    of_all, sql, values = len(numbers), _HOLD_SOME.format(table), listed
+    if of_all > _MOST_MATCHES:
+        of_all, sql, values = (
+            _one(connection, _COUNT_OF_TIER, only.least_tier),
+            _HOLD.format(table, condition),
+            bindings,
+        )
+    phrases = _phrases(words) if of_all else []
+    rows: list[list[Any]] = [connection.execute(sql, (one, *values, _MOST_MATCHES)).fetchall() for one in phrases]
+    weights = [log(1.0 + (max(of_all - len(some), 0) + 0.5) / (len(some) + 0.5)) for some in rows if some]
+    whole = sum(weights) + max(weights, default=0.0) * (len(rows) - len(weights))
+    scores: dict[int, float] = {}
+    for some, weight in zip(filter(None, rows), weights, strict=True):
+        for (number,) in some:
+            scores[number] = scores.get(number, 0.0) + weight / whole
     return sorted(scores.items(), key=lambda one: (-one[1], -one[0]))[:limit]
 
 

@@ -77,7 +77,7 @@ class MemoryLine(NamedTuple):
         scope: The owner; neighbours have one scope.
         type: Its type in filters.
         asks: True if it ends as a question.
-        tier: The tier of trust; 0: untrusted.
+        tier: The tier of trust, one of `TRUST_TIERS`; 0: untrusted.
     """
 
     id: str
@@ -103,11 +103,6 @@ class MemoryPlace(NamedTuple):
     source: str
     before: tuple[int | None, int | None]
     after: tuple[int | None, int | None]
-
-    @property
-    def untrusted(self) -> str | None:
-        """The source, if it is untrusted; else None."""
-        return None if self.tier else self.source
 
 
 class MemoryLines(NamedTuple):

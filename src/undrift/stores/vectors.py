@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import apsw
 
 from undrift.errors import DimensionError
-from undrift.stores.memory_filter import ALL, Filter
+from undrift.stores.memory_filter import ALL, Filter, in_sqlite
 from undrift.stores.rows import key
 
 if TYPE_CHECKING:
@@ -61,10 +61,11 @@ _REMOVE = "DELETE FROM memory_vectors WHERE embedder = ? AND number = ?"
 _REMOVED = "UPDATE memory_embedders SET removals = removals + 1 WHERE key = ?"
 _SAVE = """UPDATE memory_embedders SET indexed_until = ?, indexed_removals = ?, indexed_rows = ?, generation = ?
     WHERE key = ?"""
-_NEWER = """SELECT v.entry, v.number, l.seq, CAST(l.scope AS BLOB), CAST(l.source AS BLOB), CAST(l.type AS BLOB), v.vector
+_NEWER = """SELECT v.entry, v.number, l.seq, l.tier, CAST(l.scope AS BLOB), CAST(l.source AS BLOB), CAST(l.type AS BLOB), v.vector
     FROM memory_vectors v CROSS JOIN memory_lines l ON l.number = v.number
     WHERE v.entry > ? AND v.embedder = ? ORDER BY v.entry"""
 _NUMBERS = "SELECT number FROM memory_vectors WHERE embedder = ?"
+_OF_FILTER = "SELECT l.number FROM memory_lines l WHERE {} ORDER BY l.number DESC LIMIT ?"
 _COUNT_NEWER = "SELECT count(*) FROM (SELECT 1 FROM memory_vectors WHERE entry > ? AND embedder = ? LIMIT ?)"
 _SOME = """SELECT number, vector FROM memory_vectors
     WHERE embedder = ? AND number IN (SELECT value FROM json_each(?)) ORDER BY number"""
@@ -96,6 +97,7 @@ class Batch:
     entries: Sequence[int]
     numbers: Sequence[int]
     seqs: Sequence[int]
+    tiers: Sequence[int]
     scopes: Sequence[bytes]
     sources: Sequence[bytes]
     types: Sequence[bytes]
@@ -201,9 +203,9 @@ class VectorTable:
         import numpy as np
 
         rows = self._rows(_NEWER, entry, state.key)
-        entries, numbers, seqs, scopes, sources, types, blobs = zip(*rows, strict=True) if rows else [()] * 7
+        entries, numbers, seqs, tiers, scopes, sources, types, blobs = zip(*rows, strict=True) if rows else [()] * 8
         vectors = np.frombuffer(b"".join(blobs), "<f4").reshape(len(rows), self.dimension)
-        return Batch(entries, numbers, seqs, scopes, sources, types, vectors)
+        return Batch(entries, numbers, seqs, tiers, scopes, sources, types, vectors)
 
     def count_newer(self, entry: int, state: VectorState, most: int) -> int:
         """Count the vectors after row `entry`, at most `most`."""
@@ -212,6 +214,11 @@ class VectorTable:
     def numbers(self, state: VectorState) -> list[int]:
         """Return the numbers of all memories with a vector."""
         return [number for (number,) in self._rows(_NUMBERS, state.key)]
+
+    def numbers_in(self, only: Filter, most: int) -> list[int]:
+        """Return the numbers of the memories in a filter that has a condition, the newest first, at most `most`."""
+        condition, bindings = in_sqlite(only, "l")
+        return [number for (number,) in self._rows(_OF_FILTER.format(condition), *bindings, most)]
 
     def missing(self, after: int, limit: int) -> list[int]:
         """Return the numbers above `after` of memories that have no vector, ascending."""

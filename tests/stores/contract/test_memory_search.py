@@ -77,11 +77,38 @@ def test_a_filter_lets_through_what_it_names(store: Store):
         (Filter(sources={"plan"}), {"plan"}),
         (Filter(scopes={""}), {"talk", "tool"}),
         (Filter(types={"note"}), {"plan", "tool"}),
-        (Filter(types={"note"}, trusted=True), {"plan"}),
+        (Filter(types={"note"}, least_tier=1), {"plan"}),
+        (Filter(least_tier=3), set()),
         (Filter(until_seq=2), {"plan", "talk"}),
         (Filter(sources=set()), set()),
     ):
         assert set(found(store, "fox", only=only)) == ids
+
+
+def test_memories_of_a_tier_are_weighed_among_themselves_for_any_flood_below_them(store: Store):
+    said = [MemoryLine("both", "the deploy host", tier=3), MemoryLine("one", "a host of guests", tier=3)]
+    put(store, *said, MemoryLine("agent", "deploy host host", tier=1))
+    words, users = ["deploy", "host", "staging"], Filter(least_tier=3)
+    with store.search_memories().open() as index:
+        before = index.match(words, 10, users)
+        shares = {index.places([number])[number].id: score for number, score in before}
+        assert list(shares) == ["both", "one"]
+        assert 0 < shares["one"] < shares["both"] < 1
+        (whole,) = index.match(["deploy"], 10, users)
+        assert whole[1] == pytest.approx(1.0)
+    put(store, *(MemoryLine(f"tool{n}", "deploy host staging", tier=n % 3) for n in range(200)))
+    with store.search_memories().open() as index:
+        assert index.match(words, 10, users) == before
+        assert len(index.match(words, 500, Filter(least_tier=1))) == 3 + 133
+
+
+def test_the_nearest_of_a_tier_are_found_behind_a_flood_of_nearer_vectors(store: Store):
+    embedder: Any = Letters()
+    put(store, MemoryLine("said", "aab", tier=3))
+    put(store, *(MemoryLine(f"tool{n}", "a" * (n + 1), tier=n % 3) for n in range(200)))
+    with store.search_memories(embedder).open() as index:
+        near = [number for number, _ in index.nearest([1.0, 0.0, 0.0], 200, Filter(least_tier=3))]
+        assert "said" in {place.id for place in index.places(near, Filter(least_tier=3)).values()}
 
 
 def test_what_is_true_at_a_moment_is_seen_then(store: Store):

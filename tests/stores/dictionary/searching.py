@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import log, sqrt
 from typing import Any
@@ -78,12 +78,14 @@ class SearchedLines:
         texts = {
             number: Counter(words_of(line.text))
             for number, line in self._lines.items()
-            if (number in self._there) is not taken_back and (line.tier > 0 or not only.trusted)
+            if (number in self._there) is not taken_back and line.tier >= only.least_tier
         }
         mean = sum(sum(text.values()) for text in texts.values()) / max(1, len(texts)) or 1.0
         scores: dict[int, float] = {}
-        for word in words[:32]:
-            phrase = words_of(word[:64])
+        phrases = [words_of(word[:64]) for word in words[:32]]
+        if only.least_tier:
+            scores = _shares(texts, [phrase for phrase in phrases if phrase])
+        for phrase in phrases if not only.least_tier else ():
             hits = {number: text[phrase[0]] for number, text in texts.items() if phrase and _holds(text, phrase)}
             weight = max(log((len(texts) - len(hits) + 0.5) / (len(hits) + 0.5)), 1e-6)
             for number, times in hits.items():
@@ -176,8 +178,18 @@ def _holds(text: Counter[str], phrase: Sequence[str]) -> bool:
     return all(text[word] for word in phrase)
 
 
+def _shares(texts: Mapping[int, Counter[str]], phrases: Sequence[Sequence[str]]) -> dict[int, float]:
+    """Return the share of the phrases that each text holds, each weighed by its rarity."""
+    held = [{number for number, text in texts.items() if _holds(text, phrase)} for phrase in phrases]
+    weights = [log(1 + (len(texts) - len(some) + 0.5) / (len(some) + 0.5)) for some in held if some]
+    weights += [max(weights, default=1.0)] * (len(held) - len(weights))
+    pairs = list(zip(sorted(held, key=lambda some: not some), weights, strict=True))
+    found = {number for some in held for number in some}
+    return {number: sum(x for some, x in pairs if number in some) / sum(weights) for number in found}
+
+
 def _passes(line: MemoryLine, only: Filter) -> bool:
-    if only.trusted and not line.tier:
+    if line.tier < only.least_tier:
         return False
     if only.until_seq is not None and line.seq > only.until_seq:
         return False

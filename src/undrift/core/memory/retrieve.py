@@ -18,6 +18,7 @@ __all__ = [
     "STOP_WORDS",
     "WEIGHTS",
     "Weights",
+    "damping",
     "is_question",
     "parse",
     "rank",
@@ -229,13 +230,14 @@ def _over_best(scores: Mapping[int, float], lines: Mapping[int, NeighbouredLine]
     return {number: score / best for number, score in found.items()}
 
 
-def _damping(line: NeighbouredLine) -> float:
+def damping(line: NeighbouredLine) -> float:
+    """Return how far a part of a text tells about the whole: 1 for a short one."""
     return _SHORT / max(line.length, _SHORT)
 
 
 def _statement(line: NeighbouredLine, weights: Weights) -> float:
     """Return the factor of a question: a long text that ends as one says something before it asks."""
-    return 1.0 - (1.0 - weights.question) * _damping(line) if line.asks else 1.0
+    return 1.0 - (1.0 - weights.question) * damping(line) if line.asks else 1.0
 
 
 def _given(own: Mapping[int, float], lines: Mapping[int, NeighbouredLine], weights: Weights) -> dict[int, float]:
@@ -243,7 +245,7 @@ def _given(own: Mapping[int, float], lines: Mapping[int, NeighbouredLine], weigh
     given: dict[int, float] = {}
     for number, score in own.items():
         line = lines[number]
-        answers = (weights.after_question - weights.after) * _damping(line)
+        answers = (weights.after_question - weights.after) * damping(line)
         shares = (
             (line.after[0], weights.after + answers if line.asks else weights.after),
             (line.before[0], weights.before),
@@ -252,5 +254,5 @@ def _given(own: Mapping[int, float], lines: Mapping[int, NeighbouredLine], weigh
         )
         for neighbour, share in shares:
             if neighbour is not None and share and neighbour in lines:
-                given[neighbour] = given.get(neighbour, 0.0) + share * score * _damping(lines[neighbour])
+                given[neighbour] = given.get(neighbour, 0.0) + share * score * damping(lines[neighbour])
     return given
