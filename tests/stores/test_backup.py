@@ -240,6 +240,10 @@ def test_a_backup_of_an_older_version_is_restored_and_migrated(home: Path, tmp_p
             connection.execute(f'DROP INDEX "{name}"')
     for table in ("operations", "originals", "decisions"):
         connection.execute(f"ALTER TABLE {table} DROP COLUMN scope_number")
+    connection.execute("DROP INDEX decisions_in_force")
+    for column in ("place", "figures_number"):
+        connection.execute(f"ALTER TABLE decisions DROP COLUMN {column}")
+    connection.execute("CREATE UNIQUE INDEX decisions_in_force ON decisions(session_id, entry_id) WHERE to_seq IS NULL")
     connection.execute("PRAGMA user_version = 1")
     connection.close()
     assert back_up(home, tmp_path / "out.db").operations == 5

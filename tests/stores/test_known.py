@@ -111,6 +111,7 @@ def test_decisions_that_are_read_together_are_those_that_are_read_alone(details)
             saved,
             ref,
             written.encode(),
+            None,
         )
         alone, found = decision_from(row), together(row)
         assert found == alone
@@ -122,5 +123,5 @@ def test_decisions_that_are_read_together_are_those_that_are_read_alone(details)
 )
 def test_a_detail_that_we_would_not_write_is_read_together_as_alone(written):
     parts = (b"s", b"e", b"pruned", b"reason", 1, None, written.encode())
-    row = (1, rows.digest(*parts), *parts)
+    row = (1, rows.digest(*parts), *parts, None)
     assert many_decisions()(row) == decision_from(row)

@@ -32,8 +32,11 @@ def tables(connection: apsw.Connection) -> set[object]:
 
 
 def without_scopes(connection: apsw.Connection) -> None:
-    """Take back steps 13 and 14."""
-    connection.execute("DROP TABLE readings")
+    """Take back steps 13, 14 and 16."""
+    connection.execute("DROP TABLE readings; DROP TABLE figures; DROP INDEX decisions_in_force")
+    for column in ("place", "figures_number"):
+        connection.execute(f"ALTER TABLE decisions DROP COLUMN {column}")
+    connection.execute("CREATE INDEX decisions_in_force ON decisions(session_id)")  # the step only drops it by name
     for table in (one.name for one in TABLES if one.columns and one.name != "readings"):
         connection.execute(f"ALTER TABLE {table} DROP COLUMN scope_number")
     connection.execute("DROP TABLE scopes")

@@ -14,6 +14,7 @@ import msgspec
 from undrift.errors import StoreCorrupt
 from undrift.stores import readings, rows
 from undrift.stores.decisions import DECISION_COLUMNS, decision_from, halves, joined
+from undrift.stores.figures import whole
 from undrift.stores.table import Writing
 from undrift.values.readings import StretchReading
 from undrift.values.window import Decision
@@ -59,7 +60,7 @@ class _Record(msgspec.Struct):
         made = cls([], [], [], [], [], [], [], [], [])
         for row in found:
             one = decision_from(row)
-            head, end = halves(row[-1])
+            head, end = halves(whole(row)[-1])
             made.numbers.append(row[0])
             made.entries.append(one.entry_id)
             made.kinds.append(one.kind)  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from undrift.errors import StoreCorrupt, StoreError
-from undrift.stores import rows
+from undrift.stores import figures, rows
 from undrift.stores.table import Table, Writing
 from undrift.values.detail import Detail
 from undrift.values.window import Decision
@@ -25,13 +25,14 @@ __all__ = [
     "many_decisions",
 ]
 
-DECISION_COLUMNS = """number, record_sha256, CAST(session_id AS BLOB), CAST(entry_id AS BLOB), CAST(kind AS BLOB),
-    CAST(reason AS BLOB), tokens_saved, CAST(ref AS BLOB), CAST(detail AS BLOB)"""
+DECISION_COLUMNS = f"""number, record_sha256, CAST(session_id AS BLOB), CAST(entry_id AS BLOB), CAST(kind AS BLOB),
+    CAST(reason AS BLOB), tokens_saved, CAST(ref AS BLOB), CAST(detail AS BLOB), {figures.COLUMN}"""
+"""The columns of the table `decisions`, which must have this name in the statement."""
 DECISION_SESSION = 2
 """The session's index in the columns."""
-_ADD_DECISION = """INSERT INTO decisions(session_id, entry_id, kind, reason, tokens_saved, ref, record_sha256, detail,
-    from_seq) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)
-    ON CONFLICT(session_id, entry_id, coalesce(json_extract(detail, '$.at'), '')) WHERE to_seq IS NULL
+_ADD_DECISION = f"""INSERT INTO decisions(session_id, entry_id, kind, reason, tokens_saved, ref, record_sha256, detail,
+    place, figures_number, from_seq) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT(session_id, entry_id, {figures.PLACE}) WHERE to_seq IS NULL
     DO NOTHING RETURNING number"""
 _SAME_DECISION = """SELECT 1 FROM decisions
     WHERE session_id = ? AND entry_id = ? AND to_seq IS NULL AND record_sha256 = ?"""
@@ -58,8 +59,8 @@ def decision_row(session_id: str, decision: Decision) -> rows.Row:
 
 
 def decision_from(row: rows.Row) -> Decision:
-    """Read a decision from a row. Raises StoreCorrupt."""
-    return _decision(row, rows.text_from, rows.load)
+    """Read a decision from a row with the `DECISION_COLUMNS`. Raises StoreCorrupt."""
+    return _decision(figures.whole(row), rows.text_from, rows.load)
 
 
 def many_decisions() -> Callable[[rows.Row], Decision]:
@@ -70,7 +71,7 @@ def many_decisions() -> Callable[[rows.Row], Decision]:
     def text(value: bytes) -> str:
         return texts.get(value) or texts.setdefault(value, rows.text_from(value))
 
-    return lambda row: _decision(row, text, lambda value: whole(*halves(value)))
+    return lambda row: _decision(figures.whole(row), text, lambda value: whole(*halves(value)))
 
 
 def halves(detail: bytes) -> tuple[bytes, bytes]:
@@ -113,23 +114,27 @@ def _decision(row: rows.Row, text: Callable[[bytes], str], detail: Callable[[byt
         raise StoreCorrupt(f"decision {number} was not written by undrift: {error}; {rows.REMEDY}") from error
 
 
-def _prepared(session_id: str, decisions: Sequence[Decision]) -> list[rows.Row]:
-    return [decision_row(session_id, one) for one in decisions]
+def _prepared(session_id: str, decisions: Sequence[Decision]) -> list[figures.Share]:
+    made = [decision_row(session_id, one) for one in decisions]
+    return figures.shares(made, [one.detail for one in decisions])
 
 
-def _write(writing: Writing, decisions: Sequence[rows.Row]) -> None:
+def _write(writing: Writing, decisions: Sequence[figures.Share]) -> None:
     """Insert decisions; originals that they remove from a buffer become searchable with the operation."""
     connection, own, seq = writing.connection, writing.refs, writing.seq
-    for row in decisions:
+    for row, _, _ in decisions:
         session_id, entry_id, ref = row[0], row[1], row[5]
         if ref is not None and ref not in own and not connection.execute(_OWN_ORIGINAL, (ref, session_id)).fetchall():
             raise StoreError(
                 f"decision about {entry_id!r}: the session has no original {ref!r}; nothing was written. "
                 "Commit the original with the decision, or before it"
             )
-    added: list[Any] = connection.executemany(_ADD_DECISION, [(*row, seq) for row in decisions]).fetchall()
+    numbers = figures.store(writing, decisions)
+    new = [(*one.row, one.place, number, seq) for one, number in zip(decisions, numbers, strict=True)]
+    added: list[Any] = connection.executemany(_ADD_DECISION, new).fetchall()
     if len(added) < len(decisions):
-        for row in decisions:
+        figures.tidy(writing, decisions[0].row[0])
+        for row, _, _ in decisions:
             if not connection.execute(_SAME_DECISION, (row[0], row[1], row[6])).fetchall():
                 raise StoreError(
                     f"entry {row[1]!r}: another decision about it is stored; nothing was written. "
@@ -147,6 +152,6 @@ TABLE = Table(
     changes=(Decision,),
     prepare=_prepared,
     write=_write,
-    key="t.entry_id || ' ' || coalesce(json_extract(t.detail, '$.at'), '')",
+    key=f"t.entry_id || ' ' || coalesce(json_extract(t.detail, '$.at'), {figures.AT}, '')",
     rewinds=True,
 )

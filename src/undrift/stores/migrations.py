@@ -15,6 +15,7 @@ from undrift.stores import (
     dispatch,
     documents,
     facts,
+    figures,
     marks,
     memories,
     memory_search,
@@ -196,6 +197,11 @@ def shrink_search(connection: apsw.Connection) -> None:
     search.reset(connection)
 
 
+def share_figures(connection: apsw.Connection) -> None:
+    """Step 16: what the decisions of a prune share is stored once; decisions that are there keep their own figures."""
+    figures.create(connection)
+
+
 MIGRATIONS: Sequence[Migration] = (
     create_tables,
     create_search,
@@ -212,6 +218,7 @@ MIGRATIONS: Sequence[Migration] = (
     add_scopes,
     create_readings,
     shrink_search,
+    share_figures,
 )
 """Step n takes a file from version n - 1 to n."""
 

@@ -39,7 +39,8 @@ _MEMORIES_OF_TASK = f"{_MEMORIES_OF_SESSION} AND CAST(json_extract(record, '$.so
 _NOTES = """SELECT CAST(ref AS BLOB), detail FROM decisions WHERE kind = 'noted' AND ref IS NOT NULL
     AND json_extract(detail, '$.name') = ? AND (? IS NULL OR session_id = ?)"""
 _DECISIONS = f"SELECT {DECISION_COLUMNS} FROM decisions WHERE ref IN {_REFS}"  # noqa: S608 - constants of ours
-_REPLACE = "UPDATE decisions SET reason = ?, tokens_saved = ?, ref = ?, record_sha256 = ?, detail = ? WHERE number = ?"
+_REPLACE = """UPDATE decisions SET reason = ?, tokens_saved = ?, ref = ?, record_sha256 = ?, detail = ?, place = NULL,
+    figures_number = NULL WHERE number = ?"""
 _NUMBERS = f"SELECT number FROM originals WHERE ref IN {_REFS}"  # noqa: S608
 _SIZES = f"SELECT CAST(ref AS BLOB), length(content) FROM originals WHERE ref IN {_REFS} ORDER BY number"  # noqa: S608
 _PART_BYTES = 100_000

@@ -5,6 +5,7 @@ from undrift.stores import (
     dispatch,
     documents,
     facts,
+    figures,
     marks,
     memories,
     memory_index,
@@ -20,6 +21,7 @@ __all__ = ["REWINDING", "TABLES"]
 TABLES: tuple[Table, ...] = (
     originals.TABLE,
     decisions.TABLE,
+    figures.TABLE,
     operations.TABLE,
     marks.TABLE,
     tasks.TABLE,
