@@ -12,6 +12,7 @@ import pytest
 
 from tests.proxy.builders import ask, gateway
 from tests.proxy.served import served
+from tests.proxy.strangers import needs_linux
 from undrift.proxy import Server
 from undrift.testing import RawUpstream, Send, response
 
@@ -65,7 +66,10 @@ LARGE = {
         b"a" * 66 * KB,
     ),
     "many behind a body": (
-        FIRST + b"transfer-encoding: chunked\r\n\r\n1\r\n{\r\n0\r\n" + b"".join(b"x-%d: a\r\n" % n for n in range(100)),
+        FIRST
+        + b"transfer-encoding: chunked\r\n\r\n1\r\n{\r\n0\r\n"
+        + b"".join(b"x-%d: a\r\n" % n for n in range(100))
+        + b"\r\n",
     ),
     "a chunk's size": (FIRST + b"transfer-encoding: chunked\r\n\r\n1;", b"a" * 66 * KB, b"a" * 66 * KB),
 }
@@ -167,6 +171,7 @@ def test_many_clients_at_once_are_all_served(upstream: RawUpstream, tmp_path: Pa
         assert [to_end(client).split()[1] for client in clients] == [b"200"] * 40
 
 
+@needs_linux
 def test_endless_headers_cost_next_to_nothing(upstream: RawUpstream, tmp_path: Path):
     """150 MB of one header, and of many: refused after the first 64 kB; memory stays as it was."""
     with served(tmp_path / "home", upstream.url) as server:

@@ -185,9 +185,10 @@ def test_the_token_in_the_path_makes_a_request_the_owners_and_goes_nowhere(via: 
 
 
 @needs_linux
-def test_a_process_of_the_owner_needs_no_token(upstream, home):
+@pytest.mark.parametrize("marks", [{}, {"sec-fetch-mode": "cors"}, {"sec-fetch-site": "none"}])  # Node sends the second
+def test_a_process_of_the_owner_needs_no_token(marks: dict[str, str], upstream, home):
     with opened(home, upstream) as url:
-        heard = ask(url, body=BODY, headers=VICTIM)
+        heard = ask(url, body=BODY, headers={**VICTIM, **marks})
     assert heard.headers["x-undrift-session"] == "victim"
     assert all(secret.encode() in upstream.requests[0].body for secret in SECRETS)
 

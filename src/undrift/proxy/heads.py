@@ -68,7 +68,6 @@ class _Protocol(HttpToolsProtocol):
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
         self._timer: asyncio.TimerHandle | None = None  # runs while a head is waited for
-        self._bytes = self._lines = 0
         self._idle_bytes = 0  # since anything was whole
         self._has_begun = self._in_body = self._is_further = self._is_large = self._is_refused = False
 
@@ -101,18 +100,11 @@ class _Protocol(HttpToolsProtocol):
             self._wait()
 
     def on_message_begin(self) -> None:
-        self._has_begun, self._bytes, self._lines = True, 0, 0
+        self._has_begun = True
         super().on_message_begin()
 
-    def on_url(self, url: bytes) -> None:
-        self._count(len(url), 0)
-        super().on_url(url)
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        self._count(len(name) + len(value) + _FRAMING_BYTES, 1)
-        super().on_header(name, value)
-
     def on_headers_complete(self) -> None:
+        self._measure()
         self._has_begun, self._in_body, self._is_further = False, True, True
         self._wait_no_more()
         self.scope["state"][ABSOLUTE] = not self.url.startswith(b"/")
@@ -123,6 +115,7 @@ class _Protocol(HttpToolsProtocol):
         super().on_body(body)
 
     def on_message_complete(self) -> None:
+        self._measure()  # there may be headers behind a body
         self._in_body, self._is_further = False, True
         super().on_message_complete()
 
@@ -135,11 +128,10 @@ class _Protocol(HttpToolsProtocol):
         self._wait_no_more()
         self.transport.close()
 
-    def _count(self, size: int, lines: int) -> None:
-        """Add a part of a head, or of what comes behind a body; raise ValueError, which the parser passes on, if it is too much."""
-        self._bytes += size
-        self._lines += lines
-        if self._bytes > _MOST_BYTES or self._lines > _MOST_HEADERS:
+    def _measure(self) -> None:
+        """Raise ValueError, which the parser passes on, if there are too many headers, or they are too large."""
+        size = len(self.url) + sum(len(name) + len(value) + _FRAMING_BYTES for name, value in self.headers)
+        if size > _MOST_BYTES or len(self.headers) > _MOST_HEADERS:
             self._is_large = True
             raise ValueError
 
