@@ -14,6 +14,7 @@ ALPHABETS = {
     "u": _LOWER.upper() + _DIGITS,
     "w": _LOWER.upper() + _LOWER + _DIGITS + "-_",
     "d": _DIGITS,
+    "s": "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz",
 }
 
 _SHAPES = """
@@ -32,6 +33,9 @@ _SHAPES = """
     pa|t{a14}.{h64} pat|-na1-{uuid} CF|PAT-{a43} s|l.u.7{a135} lin|_oauth_{a40} tf|p_{a44} ops|_eyJ{a250} ai|o_7{a27}
     rd|me_{l70} sq0|csp-{a43} sq0|atp-{a22} EA|AA7{a59} access_token|$production${l16}${h32} access|-production-{uuid}
     shippo|_live_{h40} FLWSE|CK-{h32}-X duffel|_live_{a43} EZ|AK7{a53} {a14}.atlas|v1.{a67}
+    cf|ut_{a48} IQoJb3|JpZ2luX2Vj{a300} YC|7{a37} t1|.{w60}.{a86}== hc|xik_{a58} sk.|eyJ{a60}.{a22} xoxe|.xoxp-1-{a166}
+    os_v2|_app_{l103} 100|0.{h32}.{h32} AAAAAAAAAAAAAAAAA|AAAAA7{a20}%3D{a60} api_|live_us.7{a10}.{a32}
+    5|H{s49} K|w{s50}
 """
 VENDORS = _SHAPES.split()
 

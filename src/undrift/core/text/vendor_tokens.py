@@ -8,6 +8,7 @@ __all__ = ["VENDOR_TOKENS"]
 
 _UUID = r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
 _END = r"(?![A-Za-z0-9])"
+_BASE58 = r"[1-9A-HJ-NP-Za-km-z]"
 _DIGIT = r"(?=[A-Za-z_-]{0,64}+[0-9])"
 
 VENDOR_TOKENS: tuple[tuple[str, str, str], ...] = (
@@ -40,10 +41,14 @@ VENDOR_TOKENS: tuple[tuple[str, str, str], ...] = (
     ("fly-token", "fm1_ fm2_ fm1a_ fm1r_ fo1_", rf"{_DIGIT}[\w+/,=-]{{40,}}+"),
     ("netlify-token", "nfp_", r"[A-Za-z0-9]{36,}+"),
     ("neon-key", "napi_", rf"{_DIGIT}[A-Za-z0-9]{{40,}}+"),
-    ("cloudflare-key", "v1.0-", r"[0-9a-f]{24}-[0-9a-f]{146}"),
+    ("cloudflare-key", "v1.0-", r"[0-9a-f]{24,128}-[0-9a-f]{128,}+"),
+    ("cloudflare-key", "cfk_ cfut_ cfat_", r"[\w-]{40,}+"),
+    ("aws-session-token", "IQoJb3JpZ2luX2Vj FwoGZXIvYXdz FQoGZXIvYXdz", r"[A-Za-z0-9+/]{100,}+={0,2}+"),
     ("pulumi-token", "pul-", rf"[0-9a-f]{{40}}{_END}"),
     ("alibaba-key-id", "LTAI", rf"{_DIGIT}[A-Za-z0-9]{{16,20}}+{_END}"),
     ("yandex-key", "AQVN", rf"{_DIGIT}[\w-]{{35,}}+"),
+    ("yandex-key", "YC", rf"{_DIGIT}[\w-]{{38}}(?![\w-])"),
+    ("yandex-token", "t1. c1.", r"[\w-]{10,2048}+={0,2}\.[\w-]{86}={0,2}"),
     ("docker-token", "dckr_oat_", r"[\w-]{20,}+"),
     ("buildkite-token", "bkua_", rf"[0-9a-f]{{40}}{_END}"),
     ("prefect-key", "pnu_", r"[A-Za-z0-9]{36,}+"),
@@ -58,6 +63,7 @@ VENDOR_TOKENS: tuple[tuple[str, str, str], ...] = (
     ("dynatrace-token", "dt0c01. dt0s01. dt0s16.", r"[A-Z0-9]{24}\.[A-Z0-9]{64}"),
     ("newrelic-key", "NRAK- NRII- NRRA-", r"[\w-]{27,}+"),
     ("launchdarkly-key", "sdk- api-", _UUID),
+    ("honeycomb-key", "hc", r"[a-z][ilm]k_[A-Za-z0-9]{26,}+"),
     # mail, chat, work
     ("mailgun-key", "key-", rf"[0-9a-f]{{32}}{_END}"),
     ("brevo-key", "xkeysib- xsmtpsib-", r"[0-9a-f]{64}-[A-Za-z0-9]{16}"),
@@ -65,6 +71,11 @@ VENDOR_TOKENS: tuple[tuple[str, str, str], ...] = (
     ("discord-token", "MD MT Mj Mz ND NT Nj Nz OD OT", rf"[\w-]{{22,26}}\.[\w-]{{6}}\.{_DIGIT}[\w-]{{27,}}+"),
     ("figma-token", "figd_ figu_", r"[\w-]{40,}+"),
     ("airtable-token", "pat", rf"[A-Za-z0-9]{{14}}\.[0-9a-f]{{64}}{_END}"),
+    ("mapbox-token", "sk.eyJ tk.eyJ pk.eyJ", r"[\w-]{30,}+\.[\w-]{20,}+"),
+    ("slack-token", "xoxe.xoxp- xoxe.xoxb- xoxe-", r"[0-9]-[A-Za-z0-9+/=-]{100,}+"),
+    ("onesignal-key", "os_v2_app_ os_v2_org_", r"[a-z0-9]{60,}+"),
+    ("zoho-token", "1000. 1001. 1003.", rf"[0-9a-f]{{32}}\.[0-9a-f]{{32}}{_END}"),
+    ("x-bearer-token", "AAAAAAAAAAAAAAAAAAAA", r"(?:[A-Za-z0-9+/]|%2[BF]){4,80}+(?:%3D|=)[A-Za-z0-9]{40,}+"),
     ("hubspot-token", "pat-na1- pat-eu1- pat-na2-", _UUID),
     ("contentful-token", "CFPAT-", r"[\w-]{40,}+"),
     ("dropbox-token", "sl.", rf"(?:u\.)?{_DIGIT}[\w-]{{100,}}+"),
@@ -81,5 +92,12 @@ VENDOR_TOKENS: tuple[tuple[str, str, str], ...] = (
     ("shippo-token", "shippo_live_ shippo_test_", rf"[0-9a-f]{{40}}{_END}"),
     ("flutterwave-key", "FLWSECK-", r"[0-9a-f]{12,}+"),
     ("duffel-token", "duffel_live_ duffel_test_", r"[\w=-]{40,}+"),
+    (
+        "onfido-token",
+        "api_live. api_live_us. api_live_ca. api_sandbox. api_sandbox_us. api_sandbox_ca.",
+        r"(?=[\w.-]{0,40}[0-9])[\w-]{8,32}\.[\w-]{24,}+",
+    ),
+    ("bitcoin-key", "5H 5J 5K", rf"{_BASE58}{{49}}{_END}"),
+    ("bitcoin-key", "Kw Kx Ky Kz L1 L2 L3 L4 L5", rf"{_BASE58}{{50}}{_END}"),
     ("easypost-key", "EZAK EZTK", rf"{_DIGIT}[A-Za-z0-9]{{54}}{_END}"),
 )  # fmt: skip
