@@ -41,7 +41,7 @@ OTHER ?=
 DIR ?=
 TASK_STEPS ?= 10000
 # `make test` runs these, the entrances and the house itself, beside all others, as a machine has two cores.
-FIRST_PART := $(addprefix tests/,clients dispatch fuzz house proof proxy sdk transcripts twin)
+FIRST_PART := $(addprefix tests/,attack clients dispatch fuzz house proof proxy sdk transcripts twin)
 SECOND_PART := $(addprefix tests/,bench cli examples hooks mcp plugins profiles recordings report)
 SOAK_MINUTES ?= 60
 PURGE_MEGABYTES ?= 500
@@ -81,7 +81,7 @@ unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all demo figures plugins setup fmt check test build wheel fuzz properties wires twin exact lance sdk types bench browsers clients billing profiles soak floods purge proof powercut faults kills contention flips agents conformance frameworks audit lock secret-rules clean help
+.PHONY: all demo figures plugins setup fmt check test build wheel fuzz properties wires twin exact lance sdk types bench browsers clients billing profiles soak attack floods purge proof powercut faults kills contention flips agents conformance frameworks audit lock secret-rules clean help
 
 all: check test  ## check and test (what `make` alone does)
 
@@ -207,6 +207,9 @@ soak: $(SELF) $(DEV)  ## gateway, hooks, MCP server and commands on one home for
 
 floods: $(SELF) $(DEV)  ## 216 floods of 1,000 notes beside one statement of a user, which stays first
 	$(PY) -m tests.memory.floods
+
+attack: $(SELF) $(DEV)  ## the table of attacks, a row each: attempts, survived, failed (root, strace for all of it); SHORT=1, ARGS="power disk" for some rows
+	$(PY) -m tests.attack.table $(if $(SHORT),--short) $(ARGS)
 
 purge: $(SELF) $(DEV)  ## what a purge costs other writers, on a home of PURGE_MEGABYTES (500)
 	$(PY) -m bench.purge $(PURGE_MEGABYTES)

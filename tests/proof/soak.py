@@ -109,10 +109,10 @@ class Judge:
 
 
 def soak(
-    folder: Path, *, seconds: float, kill_every_s: float, share: float, sessions: int, plant: str, seed: int
+    folder: Path, *, seconds: float, kill_every_s: float, share: float, sessions: int, plant: str, only: str
 ) -> Found:
-    """Run all parts on one home and judge them. `plant`: a control, or nothing."""
-    found, random, is_over = Found(), Random(seed), threading.Event()
+    """Run all parts on one home and judge them. `plant`: a control, or nothing. `only`: one part, or nothing for all."""
+    found, random, is_over = Found(), Random(1), threading.Event()
     soaked = Soaked(folder, folder / "home", Ledger(folder / "ledger.jsonl"), random)
     soaked.repo.mkdir()
     with ExitStack() as stack:
@@ -120,9 +120,14 @@ def soak(
         gateway = Gateway(soaked, provider, sessions, leaks=plant == "leak")
         mcp = Mcp(soaked)
         parts: list[Part] = [gateway, Hooks(soaked), mcp, CommandLine(soaked)]
+        parts = [part for part in parts if only in ("", part.name)]
         looks = {"gateway": Looks("gateway"), "mcp": Looks("mcp"), "home": Looks("home")}
         pace, judge = Pace(share), Judge(soaked, provider, found)
-        threads = [threading.Thread(target=_work, args=(part, pace, is_over)) for part in parts]
+        threads = [
+            threading.Thread(target=_work, args=(part, pace, is_over))
+            for part in parts
+            for _ in range(sessions if part is gateway and only else 1)
+        ]
         for thread in threads:
             thread.start()
         stack.callback(is_over.set)
@@ -215,7 +220,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--share", type=float, default=0.33, help="of a core, for all processes together")
     parser.add_argument("--sessions", type=int, default=6, help="conversations with the gateway at a time")
     parser.add_argument("--plant", choices=PLANTS, default="", help="a control; it must fail")
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", choices=list(PAUSES_S), default="", help="this part alone; conversations all at once")
     chosen = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="undrift-soak-") as scratch:
         mine = environment(HOME=str(Path(scratch, "user")))
@@ -229,7 +234,7 @@ def main(arguments: list[str]) -> int:
             share=chosen.share,
             sessions=chosen.sessions,
             plant=chosen.plant,
-            seed=chosen.seed,
+            only=chosen.only,
         )
     print(
         f"{'ok' if found.is_good else 'FAILED'}: {chosen.minutes:g} minutes, {len(found.lost)} lost, {len(found.refused)} "

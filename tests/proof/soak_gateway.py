@@ -1,10 +1,12 @@
 """The gateway's part of a soak: kept alive by its keeper, with sessions of two forms before it and the strict provider behind it."""
 
 import http.client
+import itertools
 import json
 import re
 import sys
 import time
+from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -77,8 +79,8 @@ class Gateway(Part):
         words = [f"--upstream-anthropic={provider.url}", f"--upstream-openai={provider.url}/v1"]
         words += [f"--home={soaked.home}", f"--budget={BUDGET}", f"--memory={MEMORY}", f"--project={soaked.repo}"]
         self.url = keeper.start([sys.executable, *start, "proxy", *words, "--recall-reachable"], self._log)
-        self._talks: list[_Talk] = [_Talk(soaked, number) for number in range(sessions)]
-        self._next, self._turn, self._newest = sessions, 0, 0
+        self._talks = deque(_Talk(soaked, number) for number in range(sessions))
+        self._numbers, self._newest = itertools.count(sessions), 0
 
     def pid(self) -> int:
         """The newest gateway that the keeper has started."""
@@ -90,14 +92,17 @@ class Gateway(Part):
         return self._newest if Path(f"/proc/{self._newest}").exists() else 0
 
     def step(self) -> None:
-        self._turn += 1
-        place = self._turn % len(self._talks)
-        talk = self._talks[place]
-        if talk.rounds >= ROUNDS:
-            talk.close()
-            self._provider.newest.pop(talk.number, None)
-            talk = self._talks[place] = _Talk(self.soaked, self._next)
-            self._next += 1
+        talk = self._talks.popleft()  # so that several threads may do a step
+        try:
+            if talk.rounds >= ROUNDS:
+                talk.close()
+                self._provider.newest.pop(talk.number, None)
+                talk = _Talk(self.soaked, next(self._numbers))
+            self._ask(talk)
+        finally:
+            self._talks.append(talk)
+
+    def _ask(self, talk: "_Talk") -> None:
         body = json.dumps(talk.history.body()).encode()
         for _ in range(TRIES):
             began_s = min(talk.connected_s, time.monotonic())  # a kill breaks a connection that waits as well
@@ -124,7 +129,7 @@ class Gateway(Part):
 
     def ask_wrongly(self) -> None:
         """The control: a request that the provider refuses."""
-        talk = _Talk(self.soaked, self._next)
+        talk = _Talk(self.soaked, next(self._numbers))
         body = {**talk.history.body(), "messages": [{"role": "nobody", "content": "x"}]}
         talk.ask(self.url, json.dumps(body).encode())
         talk.close()
