@@ -135,6 +135,9 @@ def test_a_store_of_version_11_learns_for_which_memories_nobody_vouches(home: Pa
     SqliteStore.open(home).close()
     connection = raw(home)
     assert connection.execute(tiers).fetchall() == [("t", 0), ("u", 1), ("a", 1)]
+    with SqliteStore.open(home) as store:
+        MemoryRepository(store).rebuild()
+    assert {*connection.execute(tiers)} == {("t", 0), ("u", 3), ("a", 1)}  # the index is derived: it can be rebuilt
     connection.close()
 
 
