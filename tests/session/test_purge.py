@@ -1,6 +1,7 @@
 """`Session.purge`: nothing of it is left in any file, what stays still works, and the log names no content."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -215,6 +216,17 @@ def test_going_back_before_a_purge_brings_nothing_back(tmp_path: Path):
     assert session.memories() == ()
     session.undo_rewind()
     assert [one.content for one in session.memories()] == ["The parser is written in Rust."]
+
+
+def test_twelve_sessions_purge_at_once_and_none_is_refused(tmp_path: Path):
+    def work(name: int) -> list[str]:
+        with opened(tmp_path / "home", f"s{name}", busy_timeout_ms=60_000) as session:
+            refs = [session.pin("spec", f"pin {number} of {name}") for number in range(3)]
+            return [session.purge(ref).kind for ref in refs]
+
+    with ThreadPoolExecutor(12) as threads:
+        kinds = [kind for found in threads.map(work, range(12)) for kind in found]
+    assert kinds == ["original"] * 36
 
 
 def test_the_session_of_another_process_reads_anew_before_it_writes(tmp_path: Path):

@@ -115,9 +115,9 @@ def _empty_log(use: Use, busy_timeout_ms: int) -> None:
     until = time.monotonic() + busy_timeout_ms / 1000
     while True:
         with use() as connection:
-            connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)  # most of it, while others write
             connection.set_busy_timeout(min(_LOG_WAIT_MS, busy_timeout_ms))
-            try:
+            try:  # beside another checkpoint, as of another purge, even the first raises at once
+                connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)  # most of it, while others write
                 connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
             except apsw.BusyError:
                 if time.monotonic() > until:
