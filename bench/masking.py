@@ -163,9 +163,15 @@ def hidden(mask: Mask, name: str, canary: Canary) -> bool | None:
     if context.read_as is not None:
         return not any(context.read_as(part) in out for part in (canary.secret, canary.secret[-_TAIL:]))
     if name == "base64":
-        run = text.split(" ")[1]
-        return run not in out and run[-_TAIL:] not in out
+        return _base64_of_tail(text.split(" ")[1], canary.secret) not in out
     return canary.secret[-_TAIL:].replace("\n", "") not in out.replace("\n", "")
+
+
+def _base64_of_tail(run: str, secret: str) -> str:
+    """Give the characters of a base64 run that hold nothing but the end of a secret."""
+    plain = base64.b64decode(run).decode()
+    end = len(plain[: plain.rindex(secret)].encode()) + len(secret.encode())
+    return run[-(-(end - _TAIL) * 4 // 3) : end * 4 // 3]
 
 
 def is_asked(name: str, canary: Canary) -> bool:
@@ -299,7 +305,11 @@ def _cost_texts() -> dict[str, str]:
     kinds = " ".join(row.value for row in canaries())
     texts = {
         "prose": " ".join(rng.choice(words) for _ in range(170_000)),
-        "code": "".join(path.read_text(encoding="utf-8") for path in sorted((_ROOT / "src").rglob("*.py"))),
+        "code": "".join(  # not core/text: its rules hold the beginning of every token
+            path.read_text(encoding="utf-8")
+            for path in sorted((_ROOT / "src").rglob("*.py"))
+            if path.parent.name != "text"
+        ),
         "logs": "".join(logs),
         "JSON": json.dumps(rows),
         "base64": base64.b64encode(rng.randbytes(750_000)).decode(),

@@ -8,7 +8,7 @@ import pytest
 
 from tests.house.expressions import compiled, made_in_functions, modules, seconds, texts, uses
 from undrift.core.autopsy import rules
-from undrift.core.text import marker
+from undrift.core.text import marker, named_values
 from undrift.core.text.calls import shown_files
 from undrift.stores import traces
 
@@ -21,6 +21,7 @@ BUILT: dict[str, Callable[[], list[str | re.Pattern[str]]]] = {
     # Made of parts of ours, and of what a caller names: of each an expression as it comes out.
     "undrift.core.text.patterns.regex": list,  # every pattern of the list has it
     "undrift.core.text.patterns.compiled": list,  # its callers are looked at
+    "undrift.core.text.named_values._in_command": lambda: [inner for _, _, inner, _ in named_values.COMMANDS],
     "undrift.core.text.marker._last_letter": lambda: [
         marker._last_letter(a, b) for a in (True, False) for b in (True, False)
     ],

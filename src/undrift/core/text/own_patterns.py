@@ -30,10 +30,15 @@ _NAMED = (
     r"|(?<=encryption.)|(?<=signing.)|(?<=master.))key)"
     r"[A-Za-z0-9_-]{0,24}+"
 )
-_ASSIGNED = r"(?:[ ]{0,4}\\{0,3}[\"'`\]]){0,2}(?:[ ]?:[ ]?[A-Za-z][A-Za-z.| \[\]]{0,24}(?==))?[ \t]{0,8}(?:=>|:=|={1,3}|:|>)[ \t]{0,8}"
+_ASSIGNED = r"(?:[ ]{0,4}\\{0,3}[\"'`\]]){0,2}(?:[ ]{1,4}(?i:value)(?=[ ]?=))?(?:[ ]?:[ ]?[A-Za-z][A-Za-z.| \[\]]{0,24}(?==))?[ \t]{0,8}(?:=>|:=|={1,3}|:|>)[ \t]{0,8}"
 _QUOTED = r"[bru]?\\{0,3}[\"'`]([^\s\"'`\\]{6,4096}+)\\{0,3}[ ]{0,4}[\"'`]"
 # A query's next name ends a value, any other & belongs to it.
 _BARE = r"((?:[A-Za-z0-9+/_.~!@#$%^*-]|:(?=[A-Za-z0-9])|&(?![A-Za-z][A-Za-z0-9_.-]{0,40}+=)){6,4096}+={0,2}+)(?=$|[\s\"',;)\\&<|}\]])"
+# Alone on the next line, as a block of YAML has it too.
+_NEXT_LINE = (
+    r"(?:[|>][+-]?)?(?:\\?\r?\n|(?:\\{1,4}r)?\\{1,4}n){1,2}[ \t]{0,32}\\{0,7}[\"'`]?([A-Za-z0-9+/_.~!@#$%^*=-]{10,4096}+)"
+    r"(?=[\"'`]?[ \t]{0,8}(?:$|[\r\n\\\"]))"
+)
 _SECRET_WORDS = ("pass", "pwd", "secret", "token", "credential", "key")
 
 OWN_PATTERNS: tuple[Pattern, ...] = (
@@ -98,12 +103,12 @@ OWN_PATTERNS: tuple[Pattern, ...] = (
     Pattern(
         "putty-key",
         ("Private-Lines: ",),
-        r"Private-Lines: [0-9]{1,4}(?:\s|\\[nr]){1,4}+([A-Za-z0-9+/=]{1,1024}+"
-        r"(?:(?:\s|\\[nr]){1,4}+[A-Za-z0-9+/=]{1,1024}+(?![-:])){0,512})",
+        r"Private-Lines: [0-9]{1,4}(?:\s|\\{1,3}[nr]){1,4}+([A-Za-z0-9+/=]{1,1024}+"
+        r"(?:(?:\s|\\{1,3}[nr]){1,4}+[A-Za-z0-9+/=]{1,1024}+(?![-:])){0,512})",
         1,
         is_key_block,
     ),
-    Pattern("jwk-private", ('"d"', '\\"d\\"'), r"\\{0,3}\"d\\{0,3}\"[ ]?:[ ]?\\{0,3}\"([\w-]{40,}+)\\{0,3}\"", group=1),
+    Pattern("jwk-private", ('"d"', '"d\\'), r"\"d\\{0,7}\"[ ]?:[ ]?\\{0,7}\"([\w-]{40,}+)\\{0,7}\"", group=1),
     Pattern("telegram-token", (":AA",), r"(?<=[0-9]{8}):(AA[\w-]{33,}+)", group=1),
     _token("jwt", "eyJ", r"(?:(?<![\w-]eyJ)[\w-]{8,2048}+|[\w-]{8,256}+)\.eyJ[\w-]{8,16384}+\.[\w-]{8,}+"),
     Pattern(
@@ -130,5 +135,12 @@ OWN_PATTERNS: tuple[Pattern, ...] = (
         group=2,
         accept=is_url_password,
     ),
-    Pattern("secret", _SECRET_WORDS, f"{_NAMED}{_ASSIGNED}(?:{_QUOTED}|{_BARE})", -1, is_assigned_secret, folded=True),
+    Pattern(
+        "secret",
+        _SECRET_WORDS,
+        f"{_NAMED}{_ASSIGNED}(?:{_QUOTED}|{_BARE}|{_NEXT_LINE})",
+        -1,
+        is_assigned_secret,
+        folded=True,
+    ),
 )

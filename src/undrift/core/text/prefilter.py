@@ -16,7 +16,8 @@ __all__ = ["Index", "runs"]
 _RUN = re.compile(r"(?<![A-Za-z0-9_+/=.$-])[A-Za-z0-9_+/=.$-]{15,}+", re.ASCII)
 # In runs, each on a line of its own, as START allows a token.
 _HEAD = re.compile(r"(?:(?<![A-Za-z0-9])|(?<=\n[nrtbf]))(?=(.{4}))", re.ASCII)
-_WORD = re.compile(r"(?<![a-z])[a-z]{3,6}", re.ASCII)
+# Behind the letter of an escape a word begins too: \n in a JSON string.
+_WORD = re.compile(r"(?<![a-z])(?:(?<=\\)[nrtbf])?([a-z]{3,6})", re.ASCII)
 _HEAD_CHARACTERS = 4
 
 _Sought = list[tuple[int, Pattern, str]]

@@ -131,9 +131,10 @@ def _joints(text: str, colours: list[_Change], known: Iterable[tuple[int, int]])
     """Give what may stand inside a key and is none of it, colours and line breaks, and the other colours near one."""
     joints = [(start, end, "") for start, end, _ in colours if _is_inside(text, start, end)]
     joints += _wraps(text, known)
+    joints += _lines_of_one_length(text, known)
     if not joints:
         return []
-    joints.sort()
+    joints = sorted(set(joints))
     places = [joint[0] for joint in joints]
     for colour in colours:
         at = bisect_left(places, colour[0])
@@ -173,6 +174,27 @@ def _wraps(text: str, known: Iterable[tuple[int, int]]) -> Iterator[_Change]:
         if end not in begins and (is_sure or start not in ends or is_mixed(text[end : end + size])):
             yield (start, end, "")
             line_start, line_width = end, width
+
+
+def _lines_of_one_length(text: str, known: Iterable[tuple[int, int]]) -> Iterator[_Change]:
+    """Yield the line breaks of a terminal of few columns: inside a word, between lines of one length or before the last."""
+    edges: set[int] | None = None
+    start = before = 0
+    is_wrapped = False
+    while start < len(text):
+        end = text.find("\n", start)
+        end = len(text) if end < 0 else end
+        size = end - start - text.endswith("\r", start, end)
+        is_next = _NARROWEST <= before <= _WIDEST + 4 and (size == before or (is_wrapped and 0 < size < before))
+        is_wrapped = is_next and size == before
+        if is_next and text[start] in _TOKEN_CHARACTERS:
+            first = start - 1 - (text[start - 2] == "\r")
+            if text[first - 1] in _TOKEN_CHARACTERS:
+                if edges is None:
+                    edges = {place for span in known for place in span}
+                if first not in edges and start not in edges:
+                    yield (first, start, "")
+        before, start = size, end + 1
 
 
 def _size_of_line(text: str, start: int, most: int) -> int:

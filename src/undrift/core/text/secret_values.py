@@ -12,6 +12,7 @@ __all__ = [
     "is_authorization",
     "is_basic",
     "is_bearer",
+    "is_given",
     "is_key_block",
     "is_mixed",
     "is_named_token",
@@ -25,6 +26,7 @@ _PLACEHOLDER = (
     r"|p(?:laceholder|rocess\.)|re(?:dact|place)|masked|in(?:sert|valid)|s(?:ample|ecrets?\.)|getenv|undefined|1234567"
     r"|abcdef[^0-9]|fixme|^passw(?:or)?d[0-9]{0,3}$"
 )
+_LONG_PART = 20
 _CHUNKS = r"[A-Za-z0-9]{1,4096}"
 _LETTER_DIGIT = r"[A-Za-z](?=[0-9+#&*])|[0-9](?=[A-Za-z+#&*])|[+#&*](?=[A-Za-z0-9])"
 _CLASS_CHANGE = r"[a-z](?=[A-Z0-9])|[A-Z](?=[a-z0-9])|[0-9](?=[A-Za-z])"
@@ -66,6 +68,16 @@ def is_token(match: re.Match[str]) -> bool:
 def is_named_token(match: re.Match[str]) -> bool:
     """A value behind a vendor's name that no one would write by hand."""
     return is_mixed(match[1])
+
+
+def is_given(value: str) -> bool:
+    """A value that stands where only a password stands, and is no placeholder or variable."""
+    return (
+        len(value) >= 3
+        and value.lower() not in _EXAMPLE_PASSWORDS
+        and not compiled(_PLACEHOLDER).search(value)
+        and not compiled(r"[<{(%@&|\[]|-$").match(value)
+    )
 
 
 def _entropy(value: str) -> float:
@@ -112,12 +124,13 @@ def is_bearer(match: re.Match[str]) -> bool:
 def is_assigned_secret(match: re.Match[str]) -> bool:
     """A value that no human writes; under the name of a password also one that a human may choose.
 
-    An unquoted value is code more often than not: no joints of a name or of a call may be in it.
+    An unquoted value is code more often than not: joints of a name or of a call may be in it only beside a long part
+    that no human writes.
     """
-    bare = match.lastindex == 2
+    bare = match.lastindex != 1
     value = match[match.lastindex or 0]
     if bare and "." in value:
-        return False
+        return any(len(part) >= _LONG_PART and is_mixed(part) for part in value.split("."))
     if is_mixed(value):
         return True
     if match[0][:2].lower() not in ("pa", "pw") or not is_password(value):

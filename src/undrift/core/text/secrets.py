@@ -4,10 +4,12 @@ One maintained list, `PATTERNS`, ours and then a detector's; core/text/patterns.
 """
 
 import functools
+import re
 from bisect import bisect_right
 from dataclasses import dataclass
 
 from undrift.core.text.corpus import CORPUS
+from undrift.core.text.named_values import NAMED_VALUES
 from undrift.core.text.own_patterns import OWN_PATTERNS
 from undrift.core.text.patterns import Pattern, compiled
 from undrift.core.text.prefilter import Index
@@ -16,8 +18,8 @@ from undrift.values.window import MaskedSpan
 
 __all__ = ["Masked", "PATTERNS", "Pattern", "mask"]
 
-PATTERNS: tuple[Pattern, ...] = (*OWN_PATTERNS, *CORPUS)
-_OWN_NAMES = frozenset(pattern.name for pattern in OWN_PATTERNS)
+PATTERNS: tuple[Pattern, ...] = (*OWN_PATTERNS, *NAMED_VALUES, *CORPUS)
+_OWN_NAMES = frozenset(pattern.name for pattern in (*OWN_PATTERNS, *NAMED_VALUES))
 
 _MARKER = r"\[masked:([a-z0-9-]{1,40})\]"
 
@@ -107,15 +109,24 @@ def _found_in(text: str) -> list[MaskedSpan]:
     found: list[MaskedSpan] = []
     for pattern, literal in _index().sought_in(folded):
         haystack = folded if pattern.folded else plain
-        at = haystack.find(literal)
+        at = haystack.find(literal) if literal[0] in haystack else -1  # a rare sign is looked for much faster
         while at >= 0:
             match = pattern.regex.match(text, at)
-            after = at + 1
-            if match and not _touches(match.span(), markers) and (pattern.accept is None or pattern.accept(match)):
-                start, after = match.span(pattern.group if pattern.group >= 0 else match.lastindex or 0)
-                found.append(MaskedSpan(pattern.name, start, after - start))
+            parts, after = _parts(pattern, match, markers) if match else ([], at + 1)
+            found += [MaskedSpan(pattern.name, start, end - start) for start, end in parts]
             at = haystack.find(literal, after)
     return found
+
+
+def _parts(pattern: Pattern, match: re.Match[str], markers: list[tuple[int, int]]) -> tuple[list[tuple[int, int]], int]:
+    """Give the secrets of a match, and where the search continues."""
+    if pattern.parts is not None:
+        parts, after = pattern.parts(match)
+        return [part for part in parts if not _touches(part, markers)], after
+    if _touches(match.span(), markers) or (pattern.accept is not None and not pattern.accept(match)):
+        return [], match.start() + 1
+    part = match.span(pattern.group if pattern.group >= 0 else match.lastindex or 0)
+    return [part], part[1]
 
 
 @functools.cache
