@@ -62,7 +62,6 @@ TOLD = {
     "a hook of Teams": (
         "https://a.webhook.office.com/webhookb2/", "56371877-8048-4562-a9e1-ff252b9057c1@0d7a98af/IncomingWebhook/95da6b8cc0d53a685ebf/4626d1f5", "", "teams-webhook"
     ),
-    "a key of a wallet": ("", "5HueCGU8rMjx" + "EXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTJ", "", "wallet-key"),
     "a value on the next line": ('"secret":\n    "', SECRET, '"', "secret"),
     "a block of YAML": ("api_key: >-\n  ", SECRET, "\nnext: 1", "secret"),
     "an attribute of XML": ('<add key="ClearTextPassword" value="', "LdWhSlW1tP" + "gN!468", '" />', "secret"),

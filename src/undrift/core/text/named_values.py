@@ -1,7 +1,6 @@
 """The values that a name, a command or a file's form tells: cookies, netrc, options, hashes of passwords, signed URLs. Pure data."""
 
 import binascii
-import hashlib
 import re
 from collections.abc import Callable
 from functools import partial
@@ -126,18 +125,6 @@ def _is_netrc(match: re.Match[str]) -> bool:
     return is_given(match[1])
 
 
-_BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
-
-
-def _is_wif(match: re.Match[str]) -> bool:
-    """A key of a wallet: base58 with the checksum at its end."""
-    number = 0
-    for letter in match[0]:
-        number = number * 58 + _BASE58.index(letter)
-    raw = number.to_bytes(39, "big").lstrip(b"\0")
-    return hashlib.sha256(hashlib.sha256(raw[:-4]).digest()).digest()[:4] == raw[-4:]
-
-
 _QUERY_NAMES = ("sig", "signature", "code", "auth", "sid", "hmac", "ticket")
 _HASH = (
     r"\$(?:(?:1|5|6|apr1)\$(?:rounds=[0-9]{1,9}\$)?[^\s$:\"'`\\]{0,16}\$[./A-Za-z0-9]{22,86}+"
@@ -243,12 +230,5 @@ NAMED_VALUES: tuple[Pattern, ...] = (
         r"webhook\.office\.com/webhookb2/([A-Za-z0-9@/-]{36,400}+)",
         1,
         in_word=True,
-    ),
-    Pattern(
-        "wallet-key",
-        ("5H", "5J", "5K", "Kw", "Kx", "Ky", "Kz", "L1", "L2", "L3", "L4", "L5"),
-        rf"{START}(?:5[HJK][1-9A-HJ-NP-Za-km-z]{{49}}|[KL][1-9A-HJ-NP-Za-km-z]{{51}}){END}",
-        accept=_is_wif,
-        in_run=True,
     ),
 )
