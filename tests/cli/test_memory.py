@@ -158,6 +158,7 @@ def test_purge_asks_and_then_destroys(tmp_path: Path):
         "traces": [],
         "copies": [],
         "remains": "",
+        "unsearched": [],
     }
     assert [one["id"] for one in told("search", "database", "--home", tmp_path)["found"]] == [old]
     assert "the files were cleaned" in ran("purge", new, "--yes", "--home", tmp_path, code=1)

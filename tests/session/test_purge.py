@@ -14,6 +14,7 @@ from undrift.errors import InputError, RecallError, StoreBusy, StoreError
 from undrift.integrations.documents import DocumentChange, Documents
 from undrift.session.session import Session
 from undrift.settings import Settings
+from undrift.stores import purging
 from undrift.stores.base import Document
 from undrift.stores.sqlite import SqliteStore
 
@@ -195,6 +196,19 @@ def test_copies_elsewhere_in_the_home_are_named_and_not_touched(tmp_path: Path):
     done = session.purge(entry.id)
     assert done.traces == (f"archives/s/{session.scratchpad.path.name}", "hooks/note.txt")
     assert (tmp_path / "hooks" / "note.txt").exists()
+
+
+def test_large_files_are_named_and_searched_only_if_it_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(purging, "_MOST_BYTES", 1_000)
+    session = opened(tmp_path)
+    first, second = session.remember(SECRET), session.remember(f"Again, {SECRET}", speaker="bob")
+    (tmp_path / "small.txt").write_text(SECRET)
+    (tmp_path / "large.txt").write_text("-" * 2_000 + SECRET)
+    done = session.purge(first.id)
+    assert (done.traces, done.copies) == (("small.txt",), ())
+    assert {"undrift.db", "large.txt"} <= set(done.unsearched)
+    whole = session.purge(second.id, search_files=True)
+    assert (whole.traces, whole.unsearched) == (("large.txt", "small.txt"), ())
 
 
 def test_a_record_that_says_the_same_is_named(tmp_path: Path):

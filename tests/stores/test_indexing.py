@@ -1,4 +1,4 @@
-"""The index of words in a large home: it is filled in steps, and whoever stops in the middle leaves no answer out."""
+"""The index of words in a large home: it is filled in steps, and one that was stopped leaves no answer out."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -10,13 +10,13 @@ import pytest
 
 from tests.stores.builders import commit, original
 from undrift.stores.sqlite import SqliteStore
-from undrift.stores.traces import copies, files_with, pieces
+from undrift.stores.traces import copies, files, held, pieces
 
 TEXT = "the vault opens at nine, \u201csaid\u201d the porter\nand nobody else knows it"
 
 
 def names(home: Path, text: str = TEXT) -> list[str]:
-    return sorted(path.relative_to(home).as_posix() for path in files_with(home, pieces([text.encode()])))
+    return [path.relative_to(home).as_posix() for path in sorted(files([home])) if held(path, pieces([text.encode()]))]
 
 
 def test_a_text_is_found_as_it_is_in_part_and_as_json(tmp_path: Path):
@@ -82,6 +82,7 @@ def test_looking_into_the_database_drops_no_lock_of_this_process(tmp_path: Path)
     connection.pragma("journal_mode", "wal")
     connection.execute("CREATE TABLE t(a)")
     before = locks()
-    files_with(tmp_path, pieces([TEXT.encode()]))
+    for path in files([tmp_path]):
+        held(path, pieces([TEXT.encode()]))
     assert locks() == before > 0
     connection.close()

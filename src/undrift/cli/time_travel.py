@@ -142,14 +142,17 @@ def diff_command(earlier: str, later: str | None, session: str | None, home: str
 @click.command("purge")
 @click.argument("what")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@click.option("--search-files", is_flag=True, help="Search large files for copies as well: seconds per GB.")
 @one_session_options
-def purge_command(what: str, yes: bool, session: str | None, home: str | None, as_json: bool) -> None:
+def purge_command(
+    what: str, yes: bool, search_files: bool, session: str | None, home: str | None, as_json: bool
+) -> None:
     """Delete stored data for good. No other command deletes any.
 
     WHAT is a reference, task:ID or a memory's id. With --session, it can also be document:PATH, or the word
-    `session` for the whole session. The bytes are overwritten in the store's file. Then every file
-    of this project in undrift's data folder, and its agents' files, are searched for copies. The exit code is 1 if
-    a copy is left.
+    `session` for the whole session. The bytes are overwritten in the store's file. Then the files of this project in
+    undrift's data folder, and its agents' files, are searched for copies. These are 16 MiB, the smallest files
+    first; with --search-files it is all of them. Give it now: afterwards the text is unknown. The exit code is 1 if a copy is left.
 
     \b
     undrift store purge REF --yes
@@ -160,7 +163,7 @@ def purge_command(what: str, yes: bool, session: str | None, home: str | None, a
     if not yes and not (at_terminal(sys.stdin) and _is_sure(home, chosen_id, what)):
         raise InputError("nothing was purged, because a purge cannot be undone; --yes does it without asking")
     with opened(home, chosen_id) as chosen:
-        done = chosen.purge(what)
+        done = chosen.purge(what, search_files=search_files)
     if as_json:
         echo_json({"session_id": chosen.id, **purged_json(done)})
     else:
@@ -196,7 +199,9 @@ def _is_sure(home: str | None, session_id: str | None, what: str) -> bool:
 def purged_json(done: Purged) -> dict[str, Any]:
     """Return the result of a purge as JSON values."""
     removed, traces, copies = dict(done.removed), list(done.traces), list(done.copies)
-    return {"kind": done.kind, "removed": removed, "traces": traces, "copies": copies, "remains": done.remains}
+    unsearched = list(done.unsearched)
+    found = {"traces": traces, "copies": copies, "remains": done.remains, "unsearched": unsearched}
+    return {"kind": done.kind, "removed": removed, **found}
 
 
 def show_purged(done: Purged, own_files: Collection[str]) -> None:
@@ -214,6 +219,15 @@ def show_purged(done: Purged, own_files: Collection[str]) -> None:
         note(f"A trace is left in {safe(trace)}. {remedy}".rstrip())
     if done.remains:
         note(done.remains)
+    if done.unsearched and done.removed:
+        note(
+            f"Not searched for copies: {_files(done.unsearched)}. `undrift store purge` searches them with --search-files."
+        )
+
+
+def _files(names: Sequence[str]) -> str:
+    more = f" and {count(len(names) - 3, 'other file')}" if len(names) > 3 else ""
+    return f"{', '.join(safe(name) for name in names[:3])}{more}"
 
 
 def _show_rewound(session_id: str, done: Rewound, home: str | None, *, as_json: bool) -> None:

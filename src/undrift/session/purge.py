@@ -13,7 +13,7 @@ from undrift.core.tasks.life import MAIN_AGENT
 from undrift.core.text.tombstone import purged_tombstone
 from undrift.errors import InputError, RecallError
 from undrift.memory.scopes import USER_SESSION, ScopedMemories
-from undrift.stores.base import Aim, Destroyed
+from undrift.stores.base import Aim, Destroyed, Remains
 from undrift.values.closing import in_turn
 from undrift.values.window import Decision
 from undrift.window.context import SessionContext
@@ -40,6 +40,7 @@ class Purged:
             They are yours to delete.
         copies: Records that hold the same words and were not named, as ``memory m0123...``.
         remains: A sentence about parts that the store's file may still hold; empty if the file was rewritten.
+        unsearched: Files that were too large to be searched without ``search_files``.
     """
 
     kind: str
@@ -47,6 +48,7 @@ class Purged:
     traces: tuple[str, ...] = ()
     copies: tuple[str, ...] = ()
     remains: str = ""
+    unsearched: tuple[str, ...] = ()
 
 
 class Purger:
@@ -67,13 +69,13 @@ class Purger:
         self._memories = memories
 
     @in_turn
-    def purge(self, what: str) -> Purged:
+    def purge(self, what: str, *, search_files: bool = False) -> Purged:
         """Destroy data for good; nothing else here deletes, and nothing can reverse a purge.
 
         All versions leave the store, its search and the exported logs, and are overwritten. Then a small file is
-        rewritten, the free pages of a large one are overwritten, and its log is emptied. Every file of the project is
-        searched for remains, with its agents' files and the files at the top of the home. Other projects are not searched.
-        Other processes can write meanwhile. An entry that left a window stays out of it, with a
+        rewritten, the free pages of a large one are overwritten, and its log is emptied. Files of the project are
+        searched for remains, with its agents' files and those at the top of the home. It is 16 MiB of them, the smallest
+        first. Other projects are not searched. Other processes can write meanwhile. An entry that left a window stays out of it, with a
         tombstone that says no more. Words that another record repeats are named, not deleted.
 
         Args:
@@ -85,6 +87,8 @@ class Purger:
                   below the path, with slashes between the names
                 - ``session``: all of it, with its memories, its documents and the scratchpad; memories that hold in every
                   project stay
+            search_files: Search all files, the store's own included. It takes seconds per GB. Ask for it now: afterwards
+                the text is unknown.
 
         Returns:
             The number of removed records, and the places that still hold copies. The same purge again only cleans.
@@ -104,12 +108,12 @@ class Purger:
             raise InputError(
                 f"what to purge is a reference, task:ID, a memory's id, document:PATH or session, not {what!r:.80}"
             )
-        everywhere = self._purged_everywhere(what, at_ms, only_active=True)
+        everywhere = self._purged_everywhere(what, at_ms, search_files, only_active=True)
         if everywhere is not None:
             return everywhere
         done = self._store.purge(self._aims(what), _blank, at_ms=at_ms)
         if done is None or not done.removed:
-            everywhere = self._purged_everywhere(what, at_ms, only_active=False)
+            everywhere = self._purged_everywhere(what, at_ms, search_files, only_active=False)
             if everywhere is not None:
                 return everywhere
         if done is None:
@@ -122,10 +126,11 @@ class Purger:
         if files:
             removed["files"] = files
         self._log.reset()
-        self._memories.project.repository.scour()
-        return Purged(done.kind, removed, *self._store.clean(done))
+        if "memories" in removed or not removed:  # the same purge again continues one that was stopped
+            self._memories.project.repository.scour()
+        return _purged(done.kind, removed, self._store.clean(done, search_files=search_files))
 
-    def _purged_everywhere(self, what: str, at_ms: int, *, only_active: bool) -> Purged | None:
+    def _purged_everywhere(self, what: str, at_ms: int, search_files: bool, *, only_active: bool) -> Purged | None:
         """Destroy a memory that holds in every project; None if it is none. `only_active`: a forgotten one is none."""
         user, store = self._memories.user(), self._memories.user_store
         if user is None or store is None or (only_active and not user.repository.read.by_id((what,))):
@@ -134,7 +139,7 @@ class Purger:
         if done is None or not done.removed:
             return None
         user.repository.scour()
-        return Purged(done.kind, dict(done.removed), *store.clean(done))
+        return _purged(done.kind, done.removed, store.clean(done, search_files=search_files))
 
     def _aims(self, what: str) -> list[Aim]:
         if what == _SESSION:
@@ -151,6 +156,10 @@ class Purger:
         if done.kind == _SESSION:
             return self._exports.delete(self._session_id)
         return self._exports.delete(self._session_id, done.tasks) if done.tasks else 0
+
+
+def _purged(kind: str, removed: Mapping[str, int], left: Remains) -> Purged:
+    return Purged(kind, dict(removed), left.files, left.copies, left.text, left.unsearched)
 
 
 def _path(text: str) -> tuple[str, ...]:

@@ -220,11 +220,13 @@ class Remains(NamedTuple):
         files: Files of the home, relative to it, that still hold pieces which no record holds.
         copies: Names of records that hold the same words, as ``memory m0123``.
         text: A sentence about remains that the engine itself may still hold; empty without any.
+        unsearched: Files that were too large to be searched, in the same form.
     """
 
     files: tuple[str, ...] = ()
     copies: tuple[str, ...] = ()
     text: str = ""
+    unsearched: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

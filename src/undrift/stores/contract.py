@@ -279,8 +279,11 @@ class PurgeStore(Protocol):
         """
         ...
 
-    def clean(self, destroyed: Destroyed) -> Remains:
+    def clean(self, destroyed: Destroyed, *, search_files: bool = False) -> Remains:
         """Overwrite the remains of a purge and search for more; if it was interrupted, call it again.
+
+        Args:
+            search_files: Search all files, however large; else those that take no noticeable time.
 
         Raises StoreBusy: other processes read all the time; the records are removed nevertheless.
         """

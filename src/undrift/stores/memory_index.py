@@ -103,7 +103,7 @@ class MemoryIndex:
         The caller cleans SQLite's free pages and its log: `PRAGMA secure_delete`, `VACUUM`, a checkpoint.
         """
         for index in memory_search.INDEXES:
-            wash(lambda: nullcontext(self._connection), index)  # in short steps, so that little is left for the last
+            wash(lambda: nullcontext(self._connection), index)
         with self._writing():
             memory_search.scour(self._connection)
         if self._index is not None:

@@ -204,10 +204,8 @@ def set_settled(connection: apsw.Connection, seq: int) -> None:
 
 
 def scour(connection: apsw.Connection) -> None:
-    """Delete the remains of removed memories: their words and the names of their speakers."""
+    """Delete the names of speakers without a memory; `cleaning.wash` deletes the remains of words, in steps."""
     connection.execute(_DROP_SPEAKERS)
-    for table in INDEXES:
-        connection.execute(f"INSERT INTO {table}({table}) VALUES('optimize')")
 
 
 def numbers_of(connection: apsw.Connection, ids: Iterable[str]) -> dict[str, int]:

@@ -14,12 +14,21 @@ import apsw
 from undrift.stores import documents, memory_index, readings, rows, search, traces
 from undrift.stores.base import Aim
 from undrift.stores.decisions import DECISION_COLUMNS, DECISION_SESSION, decision_from, decision_row
-from undrift.stores.memories import MEMORY_COLUMNS, memory_from, memory_row
-from undrift.stores.operations import OPERATION_COLUMNS, operation_from, operation_row
+from undrift.stores.mentions import Mentions, Until, forget_evidence, mentions, thin_log
 from undrift.stores.tables import TABLES
 from undrift.values.window import Decision
 
-__all__ = ["Doomed", "destroy", "doomed", "in_parts", "is_nothing", "remove_words"]
+__all__ = [
+    "Doomed",
+    "delete_records",
+    "destroy",
+    "destroy_memories",
+    "destroy_originals",
+    "doomed",
+    "is_nothing",
+    "numbers_of",
+    "remove_words",
+]
 
 _GIVEN = rows.IN_LIST.format("?")
 _REFS = rows.IN_LIST.format(":refs")
@@ -34,22 +43,16 @@ _ORIGINAL = "SELECT CAST(ref AS BLOB) FROM originals WHERE session_id = :session
 _MEMORY = """SELECT DISTINCT CAST(memory_id AS BLOB) FROM memories WHERE memory_id = :name AND (scope IN ('project', 'user')
     OR (scope = 'agent' AND owner = :agent) OR (scope = 'session' AND owner = :session))"""
 _MEMORIES_OF_SESSION = """SELECT DISTINCT CAST(memory_id AS BLOB) FROM memories
-    WHERE CAST(json_extract(record, '$.session_id') AS BLOB) = CAST(:session AS BLOB)"""
+    WHERE number > :newer AND CAST(json_extract(record, '$.session_id') AS BLOB) = CAST(:session AS BLOB)"""
 _MEMORIES_OF_TASK = f"{_MEMORIES_OF_SESSION} AND CAST(json_extract(record, '$.source') AS BLOB) = CAST(:source AS BLOB)"
-_NOTES = """SELECT CAST(ref AS BLOB), detail FROM decisions WHERE kind = 'noted' AND ref IS NOT NULL
-    AND json_extract(detail, '$.name') = ? AND (? IS NULL OR session_id = ?)"""
+_NOTES = """SELECT CAST(ref AS BLOB), detail FROM decisions WHERE kind = 'noted' AND ref IS NOT NULL AND number > ?
+    AND json_extract(detail, '$.name') = ?"""
 _DECISIONS = f"SELECT {DECISION_COLUMNS} FROM decisions WHERE ref IN {_REFS}"  # noqa: S608 - constants of ours
 _REPLACE = """UPDATE decisions SET reason = ?, tokens_saved = ?, ref = ?, record_sha256 = ?, detail = ?, place = NULL,
     figures_number = NULL WHERE number = ?"""
 _NUMBERS = f"SELECT number FROM originals WHERE ref IN {_REFS}"  # noqa: S608
-_SIZES = f"SELECT CAST(ref AS BLOB), length(content) FROM originals WHERE ref IN {_REFS} ORDER BY number"  # noqa: S608
-_PART_BYTES = 100_000
-"""Bytes of text; 500 KB took 1.1 s to leave the index, on a machine with other work."""
 _NOT_INDEXED = """SELECT number FROM originals WHERE session_id = ? AND entry_id = ? AND source = 'buffer'
     AND number NOT IN (SELECT id FROM search_docsize)"""
-_HINDERED = f"""SELECT {MEMORY_COLUMNS} FROM memories
-    WHERE json_type(record, '$.metadata.conflicts') = 'array'"""  # noqa: S608
-_OPERATIONS = f"SELECT {OPERATION_COLUMNS} FROM operations WHERE payload IS NOT NULL"  # noqa: S608
 _DOCUMENTS = "session_id = :session AND (:whole OR name = :document OR (name > :after AND name < :before))"
 _TEXTS = {
     "originals": f"SELECT content FROM originals WHERE ref IN {_REFS}",  # noqa: S608
@@ -63,8 +66,6 @@ _TEXTS = {
     "run_records": """SELECT DISTINCT CAST(atom AS BLOB) FROM run_records, json_tree(record)
         WHERE session_id = :session AND :whole AND type = 'text'""",
 }
-_MOVES = ("to", "of")
-"""The parts of an operation's payload that stay after its session is purged: the numbers that rewinds need."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,7 @@ class Doomed:
         tasks: Ids of tasks whose exported logs are deleted, because their entries are.
         pieces: Parts of the texts, to look for afterwards.
         records: Number of other records to delete, by table.
+        mentions: The rows that may name it or quote it.
     """
 
     aim: Aim
@@ -83,6 +85,12 @@ class Doomed:
     tasks: frozenset[str] = frozenset()
     pieces: tuple[traces.Piece, ...] = ()
     records: Mapping[str, int] = field(default_factory=dict)
+    mentions: Mentions = Mentions()  # noqa: RUF009 - a value
+
+    @property
+    def whole_session(self) -> str | None:
+        """The session, if all of it is to go."""
+        return self.aim.session_id if self.aim.kind == "session" else None
 
 
 def is_nothing(found: Doomed) -> bool:
@@ -90,15 +98,24 @@ def is_nothing(found: Doomed) -> bool:
     return not (found.refs or found.memories or any(found.records.values()))
 
 
-def doomed(connection: apsw.Connection, aim: Aim) -> Doomed:
-    """Find the data of an aim, without changing anything."""
+def doomed(connection: apsw.Connection, aim: Aim, before: Doomed | None = None) -> Doomed:
+    """Find the data of an aim, without changing anything.
+
+    Some of it can only be found by reading a whole table. Do that without a lock, then again in the transaction that deletes.
+
+    Args:
+        before: The earlier result; then only newer rows of whole tables are read.
+    """
+    earlier = before or Doomed(aim)
     names = {"session": aim.session_id, "name": aim.name, "agent": aim.agent, "source": f"task:{aim.name}"}
-    values = {name: rows.key(text) for name, text in names.items()}
+    values: dict[str, Any] = {name: rows.key(text) for name, text in names.items()}
+    values["newer"] = earlier.mentions.until.memory
     refs = {"original": _ORIGINAL, "task": _OF_TASK, "session": _OF_SESSION}.get(aim.kind, "")
     ids = {"task": _MEMORIES_OF_TASK, "session": _MEMORIES_OF_SESSION, "memory": _MEMORY}.get(aim.kind, "")
     found = _texts(connection, refs, values) if refs else set()
-    memories = _texts(connection, ids, values) if ids else set()
-    found |= _notes_about(connection, aim, memories, has_originals=bool(found))
+    memories = (_texts(connection, ids, values) if ids else set()) | earlier.memories
+    found |= earlier.refs
+    found |= _notes_about(connection, aim, memories, earlier.mentions.until, has_originals=bool(found))
     whole: dict[str, Any] = {
         "refs": rows.listed(found),
         "memories": rows.listed(memories),
@@ -106,10 +123,12 @@ def doomed(connection: apsw.Connection, aim: Aim) -> Doomed:
     }
     whole |= {"whole": aim.kind == "session", "task": values["name"] if aim.kind == "task" else None}
     whole |= _of_documents(aim)
-    pieces = traces.pieces(_contents(connection, whole))
-    return Doomed(
-        aim, frozenset(found), frozenset(memories), _logs(connection, aim, whole), pieces, _counts(connection, aim)
-    )
+    pieces = traces.pieces(_contents(connection, whole)) if before is None else before.pieces
+    logs = _logs(connection, aim, whole) | earlier.tasks
+    new = Doomed(aim, frozenset(found), frozenset(memories), logs, pieces, _counts(connection, aim))
+    if before is not None or is_nothing(new):
+        return replace(new, mentions=earlier.mentions)
+    return replace(new, mentions=mentions(connection, new.refs, new.memories, new.whole_session))
 
 
 def destroy(connection: apsw.Connection, found: Doomed, blank: Callable[[Decision], Decision]) -> dict[str, int]:
@@ -120,73 +139,72 @@ def destroy(connection: apsw.Connection, found: Doomed, blank: Callable[[Decisio
         found: The result of `doomed`, in the same transaction.
         blank: Returns a decision without its purged original: no reference and no text of it.
     """
-    aim, session = found.aim, rows.key(found.aim.session_id)
-    is_in_step = remove_words(connection, found.refs)
+    aim = found.aim
+    for table in found.records:
+        delete_records(connection, aim, table)
     if aim.kind == "session":
-        for table in TABLES:
-            if table.of_session:
-                _delete(connection, table.name, "session_id = ?", session)
-        connection.execute("DELETE FROM marks WHERE session_id = ?", (session,))
-    elif aim.kind == "task":
-        for table in TABLES:
-            if table.of_task:
-                _delete(connection, table.name, "session_id = ? AND task_id = ?", session, rows.key(aim.name))
-    elif aim.kind == "document":
-        found_numbers: list[Any] = connection.execute(
-            f"SELECT number FROM documents WHERE {_DOCUMENTS}",  # noqa: S608
-            _of_documents(aim),
-        ).fetchall()
-        numbers = json.dumps([number for (number,) in found_numbers])
-        _delete(connection, "documents", "number IN (SELECT value FROM json_each(?))", numbers)
+        connection.execute("DELETE FROM marks WHERE session_id = ?", (rows.key(aim.session_id),))
     if aim.kind in ("original", "task", "session"):
         readings.forget(connection, aim.session_id)
-    entries = _blank_decisions(connection, found, blank)
-    _delete(connection, "originals", f"ref IN {_GIVEN}", rows.listed(found.refs))
-    _delete(connection, "memories", f"memory_id IN {_GIVEN}", rows.listed(found.memories))
-    connection.execute(
-        f"DELETE FROM memory_slots WHERE memory_id IN {_GIVEN}",  # noqa: S608 - constants of ours
-        (rows.listed(found.memories),),
-    )
-    memory_index.forget(connection, found.memories)
-    _forget_evidence(connection, found.memories)
-    _thin_log(connection, found)
-    if is_in_step:
-        search.add(connection, _out_of_buffer(connection, entries))
-    else:
-        search.reset(connection)
+    destroy_originals(connection, found.refs, blank)
+    destroy_memories(connection, found.memories)
+    forget_evidence(connection, found.memories, found.mentions)
+    thin_log(connection, found.refs | found.memories, found.mentions, found.whole_session)
     counts = {"originals": len(found.refs), "memories": len(found.memories), **found.records}
     return {name: number for name, number in counts.items() if number}
 
 
-def in_parts(connection: apsw.Connection, refs: Collection[str]) -> list[list[str]]:
-    """Split originals into parts that each take only a fraction of a second to remove from the index."""
-    sizes: Iterable[Any] = connection.execute(_SIZES, {"refs": rows.listed(refs)})
-    parts: list[list[str]] = [[]]
-    room_bytes = _PART_BYTES
-    for ref, size_bytes in sizes:
-        if room_bytes < size_bytes and parts[-1]:
-            parts.append([])
-            room_bytes = _PART_BYTES
-        parts[-1].append(_text(ref))
-        room_bytes -= size_bytes
-    return parts[:-1]
+def destroy_originals(
+    connection: apsw.Connection, refs: Collection[str], blank: Callable[[Decision], Decision]
+) -> None:
+    """Delete originals with their words, and the words of decisions about them."""
+    is_in_step = remove_words(connection, refs)
+    entries = _blank_decisions(connection, refs, blank)
+    _delete(connection, "originals", f"ref IN {_GIVEN}", rows.listed(refs))
+    if is_in_step:
+        search.add(connection, _out_of_buffer(connection, entries))
+    else:
+        search.reset(connection)
+
+
+def destroy_memories(connection: apsw.Connection, ids: Collection[str]) -> None:
+    """Delete memories, and what is derived from them."""
+    _delete(connection, "memories", f"memory_id IN {_GIVEN}", rows.listed(ids))
+    connection.execute(
+        f"DELETE FROM memory_slots WHERE memory_id IN {_GIVEN}",  # noqa: S608 - constants of ours
+        (rows.listed(ids),),
+    )
+    memory_index.forget(connection, ids)
+
+
+def delete_records(connection: apsw.Connection, aim: Aim, table: str, most: int = -1) -> int:
+    """Delete records of an aim other than originals and memories, up to a number; return how many."""
+    where, values = _condition(aim)
+    found: list[Any] = connection.execute(
+        f"SELECT number FROM {table} WHERE {where} LIMIT :most",  # noqa: S608 - constants of ours
+        values | {"most": most},
+    ).fetchall()
+    _delete(connection, table, "number IN (SELECT value FROM json_each(?))", json.dumps([one for (one,) in found]))
+    return len(found)
 
 
 def remove_words(connection: apsw.Connection, refs: Collection[str]) -> bool:
-    """Remove originals from the index of words; False means: the index must be rebuilt.
-
-    Calls for parts before `destroy`, each in a transaction of its own, shorten the transaction of `destroy`.
-    """
+    """Remove originals from the index of words; False means: the index must be made new."""
     if not search.complete(connection):
         return False
-    numbers: list[Any] = connection.execute(_NUMBERS, {"refs": rows.listed(refs)}).fetchall()
     try:
-        search.remove(connection, [number for (number,) in numbers])
+        search.remove(connection, numbers_of(connection, refs))
     except apsw.Error as error:
         if not search.damaged(error):
             raise
         return False
     return True
+
+
+def numbers_of(connection: apsw.Connection, refs: Collection[str]) -> list[int]:
+    """Return the numbers of originals, in the order in which they were stored."""
+    found: list[Any] = connection.execute(_NUMBERS, {"refs": rows.listed(refs)}).fetchall()
+    return sorted(number for (number,) in found)
 
 
 # ------------------------------------------------------------------------------------------------------------ the parts
@@ -204,14 +222,17 @@ def _of_documents(aim: Aim) -> dict[str, Any]:
     }
 
 
-def _notes_about(connection: apsw.Connection, aim: Aim, memories: Collection[str], *, has_originals: bool) -> set[str]:
+def _notes_about(
+    connection: apsw.Connection, aim: Aim, memories: Collection[str], until: Until, *, has_originals: bool
+) -> set[str]:
     """Return the references of notes that repeat the data, such as task lists and memories in windows."""
     found: set[str] = set()
     session = rows.key(aim.session_id)
     for name in ["finished"] * (aim.kind == "task") + ["left"] * has_originals:
-        found |= {_text(ref) for ref, _ in connection.execute(_NOTES, (name, session, session))}
+        sql = f"{_NOTES} AND session_id = ?"
+        found |= {_text(ref) for ref, _ in connection.execute(sql, (until.decision, name, session))}
     if memories:
-        notes: Iterable[Any] = connection.execute(_NOTES, ("memory", None, None))
+        notes: Iterable[Any] = connection.execute(_NOTES, (until.decision, "memory"))
         found |= {_text(ref) for ref, detail in notes if any(one in str(detail) for one in memories)}
     return found
 
@@ -223,25 +244,25 @@ def _logs(connection: apsw.Connection, aim: Aim, values: Mapping[str, Any]) -> f
     return frozenset(_texts(connection, sql, {"refs": values["refs"]}) | own)
 
 
+def _condition(aim: Aim) -> tuple[str, dict[str, Any]]:
+    """Return SQL for the records of an aim other than originals and memories, and its values."""
+    values: dict[str, Any] = {"session": rows.key(aim.session_id)}
+    if aim.kind == "task":
+        return "session_id = :session AND task_id = :task", values | {"task": rows.key(aim.name)}
+    if aim.kind == "document":
+        return _DOCUMENTS, _of_documents(aim)
+    return "session_id = :session", values
+
+
 def _counts(connection: apsw.Connection, aim: Aim) -> dict[str, int]:
     """Return the number of records to delete, other than originals and memories."""
-    session, name = rows.key(aim.session_id), rows.key(aim.name)
-    if aim.kind == "task":
-        where, values, tables = (
-            "session_id = ? AND task_id = ?",
-            [session, name],
-            [one.name for one in TABLES if one.of_task],
-        )
-    elif aim.kind == "session":
-        tables = [one.name for one in TABLES if one.of_session]
-        where, values = "session_id = ?", [session]
-    elif aim.kind == "document":
-        sql = f"SELECT count(*) FROM documents WHERE {_DOCUMENTS}"  # noqa: S608
-        found: list[Any] = connection.execute(sql, _of_documents(aim)).fetchall()
-        return {"documents": int(found[0][0])}
-    else:
-        return {}
-    return {table: int(_one(connection, f"SELECT count(*) FROM {table} WHERE {where}", *values)) for table in tables}  # noqa: S608
+    tables = {
+        "task": [one.name for one in TABLES if one.of_task],
+        "session": [one.name for one in TABLES if one.of_session],
+        "document": ["documents"],
+    }.get(aim.kind, [])
+    where, values = _condition(aim)
+    return {table: int(_one(connection, f"SELECT count(*) FROM {table} WHERE {where}", values)) for table in tables}  # noqa: S608
 
 
 def _contents(connection: apsw.Connection, values: Mapping[str, Any]) -> Iterable[bytes]:
@@ -261,11 +282,11 @@ def _out_of_buffer(connection: apsw.Connection, entries: Collection[tuple[Any, A
 
 
 def _blank_decisions(
-    connection: apsw.Connection, found: Doomed, blank: Callable[[Decision], Decision]
+    connection: apsw.Connection, refs: Collection[str], blank: Callable[[Decision], Decision]
 ) -> list[tuple[Any, Any]]:
     """Remove the data's words from decisions; return session and entry of each decision that removed an entry."""
     changed: list[tuple[Any, Any]] = []
-    about: list[Any] = connection.execute(_DECISIONS, {"refs": rows.listed(found.refs)}).fetchall()
+    about: list[Any] = connection.execute(_DECISIONS, {"refs": rows.listed(refs)}).fetchall()
     for row in about:
         decision, session_id = decision_from(row), _text(row[DECISION_SESSION])
         if decision.kind == "pinned":  # the pin itself is deleted
@@ -276,49 +297,6 @@ def _blank_decisions(
         if decision.kind == "pruned":
             changed.append((new[0], new[1]))
     return changed
-
-
-def _forget_evidence(connection: apsw.Connection, ids: Collection[str]) -> None:
-    """Remove the words of deleted memories from the conflicts that other memories record."""
-    if not ids:
-        return
-    found: list[Any] = connection.execute(_HINDERED).fetchall()
-    for row in found:
-        entry = memory_from(row)
-        kept = [one for one in entry.metadata["conflicts"] if one.get("with") not in ids]
-        if len(kept) < len(entry.metadata["conflicts"]):
-            new = replace(entry, metadata={**entry.metadata, "conflicts": kept})
-            *_, digest, record = memory_row(_text(row[2]), new)
-            connection.execute(
-                "UPDATE memories SET record_sha256 = ?, record = ? WHERE number = ?", (digest, record, row[0])
-            )
-
-
-def _thin_log(connection: apsw.Connection, found: Doomed) -> None:
-    """Remove the data's names from the log; each operation keeps its kind and time."""
-    names, own = found.refs | found.memories, rows.raw(found.aim.session_id)
-    operations: list[Any] = connection.execute(_OPERATIONS).fetchall()
-    for row in operations:
-        before = operation_from(row)
-        payload: Any = dict(before.payload or {})
-        if found.aim.kind == "session" and bytes(row[2]) == own:
-            payload = {name: payload[name] for name in _MOVES if name in payload} or None
-        else:
-            payload = _without(payload, names)
-        if payload != before.payload:
-            *_, digest, text = operation_row(_text(row[2]), before.kind, before.at_ms, payload)
-            connection.execute(
-                "UPDATE operations SET record_sha256 = ?, payload = ? WHERE seq = ?", (digest, text, before.seq)
-            )
-
-
-def _without(value: Any, names: Collection[str]) -> Any:
-    if isinstance(value, Mapping):
-        kept = {name: one for name, one in value.items() if not (isinstance(one, str) and one in names)}
-        return {name: _without(one, names) for name, one in kept.items()}
-    if isinstance(value, list):
-        return [_without(one, names) for one in value if not (isinstance(one, str) and one in names)]
-    return value
 
 
 def _delete(connection: apsw.Connection, table: str, where: str, *values: Any) -> None:
@@ -335,7 +313,7 @@ def _texts(connection: apsw.Connection, sql: str, values: Mapping[str, Any]) -> 
     return {_text(one) for (one,) in connection.execute(sql, wanted) if one is not None}
 
 
-def _one(connection: apsw.Connection, sql: str, *values: Any) -> Any:
+def _one(connection: apsw.Connection, sql: str, values: Any) -> Any:
     found: list[Any] = connection.execute(sql, values).fetchall()
     return found[0][0]
 

@@ -3,21 +3,24 @@
 Law: other processes write between the steps. If a purge ends in the middle, the same purge again continues.
 """
 
-import time
-from collections.abc import Callable, Sequence
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 import apsw
 
 from undrift.stores import adoption, newest, projects, rows, traces
-from undrift.stores.base import Aim, Destroyed
-from undrift.stores.cleaning import PAUSE_S, securely
+from undrift.stores.base import Aim, Destroyed, Remains
+from undrift.stores.cleaning import securely
 from undrift.stores.database import Database
 from undrift.stores.files import PROJECTS
 from undrift.stores.migrations import transaction
 from undrift.stores.operations import operation_row
-from undrift.stores.purge import Doomed, destroy, doomed, in_parts, is_nothing, remove_words
+from undrift.stores.purge import Doomed, destroy, doomed, is_nothing
+from undrift.stores.purge_steps import in_steps
 from undrift.stores.traces import Piece
 from undrift.stores.write import write
 from undrift.values.window import Decision
@@ -26,6 +29,8 @@ __all__ = ["purge", "traces_of"]
 
 _NOTES = (adoption.NOTE, projects.NOTE, newest.NOTED, "installed.json")
 """Notes of ours: paths and numbers, and no text of a session. Who deletes one breaks what it is for."""
+_MOST_BYTES = 16 << 20
+_MOST_FILES = 5_000
 _PURGES = "SELECT 1 FROM operations WHERE session_id = ? AND kind = 'purge' LIMIT 1"
 
 
@@ -46,44 +51,58 @@ def purge(
     """
     with database.using() as connection:
         found = _found(connection, aims)
-        if found is None:
-            return None
-        parts = in_parts(connection, found.refs)
-    for refs in parts:
-        with database.using() as connection, securely(connection), transaction(connection):
-            remove_words(connection, refs)
-        time.sleep(PAUSE_S)
+    if found is None:
+        return None
+    before = in_steps(database.using, found, blank)
     with database.using() as connection, securely(connection), transaction(connection):
-        found = _found(connection, aims)
-        if found is None:
-            return None
-        removed = destroy(connection, found, blank)
+        found = doomed(connection, found.aim, found)
+        removed = dict(Counter(destroy(connection, found, blank)) + before)
         payload: dict[str, Any] = {"what": found.aim.kind, "removed": removed}
         session_id = found.aim.session_id
         write(connection, session_id, operation_row(session_id, "purge", at_ms, payload))
         return Destroyed(found.aim.kind, removed, found.tasks, found.pieces)
 
 
-def traces_of(database: Database, pieces: Sequence[Piece]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return where pieces of the data remain on disk: files, and names of records; see `Remains`."""
+def traces_of(database: Database, pieces: Sequence[Piece], search_files: bool = False) -> Remains:
+    """Return where pieces of the data remain on disk: files, and names of records; see `Remains`.
+
+    Args:
+        search_files: Search every file; else up to `_MOST_BYTES` in all, the smallest first.
+    """
+    if not pieces:
+        return Remains()
     home = database.path.parent
-    held = {
-        path: some
-        for root in _roots(home)
-        for path, some in traces.files_with(root, pieces).items()
-        if path.name not in _NOTES
-    }
-    if not held:
-        return (), ()
-    with database.using() as connection:
-        known = traces.copies(connection, set().union(*held.values()))
-    own = database.path.name
-    left = []
-    for path, some in held.items():
-        in_store = path.parent == home and path.name in (own, f"{own}-wal")
-        if not in_store or some - set(known):
-            left.append(path.relative_to(home).as_posix() if path.is_relative_to(home) else str(path))
-    return tuple(sorted(left)), tuple(sorted({name for names in known.values() for name in names}))
+    chosen, unsearched = _chosen(traces.files(_roots(home), _NOTES), None if search_files else _MOST_BYTES)
+    own = {home / database.path.name, home / f"{database.path.name}-wal"}
+    if own.intersection(unsearched):  # else each record with the same words would count as a trace
+        chosen = [path for path in chosen if path not in own]
+    held = {path: some for path in chosen for some in [traces.held(path, pieces)] if some}
+    known: dict[Piece, list[str]] = {}
+    if held and not own.intersection(unsearched):
+        with database.using() as connection:
+            known = traces.copies(connection, set().union(*held.values()))
+    left = [path for path, some in held.items() if path not in own or some - set(known)]
+    return Remains(
+        _shown(left, home),
+        tuple(sorted({name for names in known.values() for name in names})),
+        unsearched=_shown(unsearched, home),
+    )
+
+
+def _chosen(files: Mapping[Path, int], most_bytes: int | None) -> tuple[list[Path], list[Path]]:
+    """Divide files by their sizes: those that are searched, the smallest first, and the others."""
+    order = sorted(files, key=lambda path: (files[path], path))
+    if most_bytes is None:
+        return order, []
+    sums = list(accumulate(files[path] for path in order))
+    number = min(bisect_right(sums, most_bytes), _MOST_FILES)
+    return order[:number], order[number:]
+
+
+def _shown(paths: Iterable[Path], home: Path) -> tuple[str, ...]:
+    return tuple(
+        sorted(path.relative_to(home).as_posix() if path.is_relative_to(home) else str(path) for path in paths)
+    )
 
 
 def _roots(records: Path) -> tuple[Path, ...]:

@@ -22,6 +22,7 @@ __all__ = [
     "fill",
     "is_behind",
     "remove",
+    "remove_part",
     "reset",
     "settle",
 ]
@@ -65,6 +66,7 @@ _SEARCHED_OF = f"""SELECT o.number FROM originals o
 _ADD = "INSERT INTO search(rowid, text) VALUES(?, CAST(? AS TEXT))"
 """Not INSERT ... SELECT: at the start of each, FTS5 writes what it holds in memory to its tables."""
 _HELD = "SELECT id FROM search_docsize WHERE id IN (SELECT value FROM json_each(?))"
+_EMPTY = f"{_HELD} AND sz = x'00'"
 _REMOVE = "INSERT INTO search(search, rowid, text) VALUES('delete', ?, CAST(? AS TEXT))"
 _ERASE = "INSERT INTO search(search, rank) VALUES('secure-delete', 1)"
 """From then on removed rows leave the index itself; else FTS5 only notes the removal, and keeps their words."""
@@ -147,10 +149,25 @@ def remove(connection: apsw.Connection, numbers: Iterable[int]) -> None:
     indexed = _numbers(connection, _HELD, listed)
     if not indexed:
         return
-    connection.execute(_ERASE)
+    for _, text in texts(connection, _numbers(connection, _EMPTY, listed)):
+        if any(map(str.isalnum, bytes(text).decode("utf-8", "replace"))):  # a purge was killed between its parts
+            raise apsw.SQLError("the search index holds a part of an original")
     _take_out(connection, indexed)
     if _numbers(connection, _HELD, listed):
         raise apsw.SQLError("the search index holds originals that it should not")
+
+
+def remove_part(connection: apsw.Connection, number: int, part: bytes, *, is_last: bool) -> None:
+    """Remove the words of one part of an original from the index; the caller holds a transaction.
+
+    Each term takes some microseconds, so a long text leaves in several transactions. Its parts are divided between words.
+    Until the last one, the original stays in the index.
+    """
+    if _numbers(connection, _HELD, json.dumps([number])):
+        connection.execute(_ERASE)
+        connection.execute(_REMOVE, (number, part))
+        if not is_last:
+            connection.execute(_ADD, (number, b""))
 
 
 def settle(connection: apsw.Connection, session: str | bytes) -> None:
@@ -178,6 +195,7 @@ def _reader(connection: apsw.Connection) -> Callable[..., bytes | None]:
 
 
 def _take_out(connection: apsw.Connection, numbers: Collection[int]) -> None:
+    connection.execute(_ERASE)
     connection.executemany(_REMOVE, texts(connection, numbers))
 
 

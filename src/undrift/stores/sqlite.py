@@ -161,10 +161,10 @@ class SqliteStore(SqliteOriginals, Closing):
     def purge(self, aims: Sequence[Aim], blank: Callable[[Decision], Decision], *, at_ms: int) -> Destroyed | None:
         return purging.purge(self._database, aims, blank, at_ms)
 
-    def clean(self, destroyed: Destroyed) -> Remains:
-        """Overwrite the remains of a purge in the file, and search every file of the home for more."""
+    def clean(self, destroyed: Destroyed, *, search_files: bool = False) -> Remains:
+        """Overwrite the remains of a purge in the file, and search the files of the home for more."""
         text = clean(self._database.using, self._database.busy_timeout_ms)
-        return Remains(*purging.traces_of(self._database, destroyed.pieces), text)
+        return purging.traces_of(self._database, destroyed.pieces, search_files)._replace(text=text)
 
     def search_memories(self, embedder: Embedder | None = None, index: str = "exact") -> StoredMemories:
         """Return the search of memories; LanceDB stores its copy of the vectors next to the file."""

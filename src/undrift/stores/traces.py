@@ -8,14 +8,15 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import apsw
 
-__all__ = ["Piece", "copies", "files_with", "pieces"]
+__all__ = ["Piece", "copies", "files", "held", "pieces"]
 
 _MOST_PIECES = 256
 _OF_ONE_TEXT = 8
@@ -63,17 +64,29 @@ def pieces(texts: Iterable[bytes]) -> tuple[Piece, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def files_with(home: Path, wanted: Sequence[Piece]) -> dict[Path, set[Piece]]:
-    """Return each file in a folder, or the file itself, that contains any piece; links and unreadable files are skipped."""
-    found: dict[Path, set[Piece]] = {}
-    for path in _files(home):
-        try:
-            held = _held(path, wanted)
-        except (apsw.Error, OSError):
-            continue
-        if held:
-            found[path] = held
+def files(roots: Iterable[Path], without: Collection[str] = ()) -> dict[Path, int]:
+    """Return the size of each file in folders, or of a file itself; links, and files with some names, are skipped."""
+    found: dict[Path, int] = {}
+    for root in roots:
+        for folder, _, names in [(str(root.parent), [], [root.name])] if root.is_file() else os.walk(str(root)):
+            for name in names:
+                path = Path(folder, name)
+                # An index of a log's pages has no content, and its locks would fall with the descriptor.
+                if not name.endswith("-shm") and name not in without:
+                    status = path.lstat()
+                    if stat.S_ISREG(status.st_mode):
+                        found[path] = status.st_size
     return found
+
+
+def held(path: Path, wanted: Sequence[Piece]) -> set[Piece]:
+    """Return the pieces that a file contains; none if it cannot be read."""
+    found: set[Piece] = set()
+    with suppress(apsw.Error, OSError):
+        for block in _blocks(path):
+            found |= {piece for piece in wanted if piece not in found and any(form in block for form in piece.forms)}
+        return found
+    return set()
 
 
 def copies(connection: apsw.Connection, wanted: Iterable[Piece]) -> dict[Piece, list[str]]:
@@ -115,22 +128,6 @@ def _names(word: str) -> Iterator[str]:
 def _piece(part: str) -> Piece:
     plain, quoted = part.encode(), json.dumps(part)[1:-1].encode()
     return Piece((plain,) if plain == quoted else (plain, quoted))
-
-
-def _files(home: Path) -> Iterator[Path]:
-    for folder, _, names in [(str(home.parent), [], [home.name])] if home.is_file() else os.walk(str(home)):
-        for name in sorted(names):
-            path = Path(folder, name)
-            # An index of a log's pages has no content, and its locks would fall with the descriptor.
-            if not name.endswith("-shm") and stat.S_ISREG(path.lstat().st_mode):
-                yield path
-
-
-def _held(path: Path, wanted: Sequence[Piece]) -> set[Piece]:
-    found: set[Piece] = set()
-    for block in _blocks(path):
-        found |= {piece for piece in wanted if piece not in found and any(form in block for form in piece.forms)}
-    return found
 
 
 def _blocks(path: Path) -> Iterator[bytes]:

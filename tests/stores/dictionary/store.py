@@ -197,7 +197,7 @@ class DictionaryStore:
             return Destroyed(aims[0].kind, {})
         return Destroyed(found.aim.kind, payload["removed"], found.tasks, found.texts)
 
-    def clean(self, destroyed: Destroyed) -> Remains:
+    def clean(self, destroyed: Destroyed, *, search_files: bool = False) -> Remains:
         return remains(self._home, destroyed.pieces)
 
     # -------------------------------------------------------------------------------------------------- log and sessions
