@@ -59,6 +59,7 @@ class Rule:
     Args:
         table: "tokens" stand in a long run, "lines" anywhere, "named" are values behind a vendor's name.
         names: Of a named value, the expression of the name; else empty.
+        ahead: So many characters of a line stand before its literal.
     """
 
     table: str
@@ -66,6 +67,7 @@ class Rule:
     literals: tuple[str, ...]
     names: str
     expression: str
+    ahead: int = 0
 
 
 # --- from one dialect to the other -----------------------------------------------------------------------------------
@@ -299,14 +301,15 @@ def _beside_a_name(rule: str, names: str, value: str) -> Rule:
     return Rule("named", _name(rule), _leads(rule, f"(?i:{names})", _SHORTEST_NAME), names, bare)
 
 
-def _rewritten(rule: str, expression: str, change: dict[str, str]) -> Rule:
+def _rewritten(rule: str, expression: str, change: dict[str, Any]) -> Rule:
     """Take our own wording of a rule, as long as upstream's is the one that it was written for."""
     if (digest := hashlib.sha256(expression.encode()).hexdigest()[:12]) != change["of"]:
         raise Refused(rule, f"upstream has changed it (of = {digest!r} now)")
     if "names" in change:
         names = change["names"]
         return Rule("named", _name(rule), _leads(rule, f"(?i:{names})", _SHORTEST_NAME), names, change["value"])
-    return Rule(change["table"], _name(rule), tuple(change["literals"].split()), "", change["expression"])
+    literals = tuple(change["literals"].split())
+    return Rule(change["table"], _name(rule), literals, "", change["expression"], change.get("ahead", 0))
 
 
 # --- the files -------------------------------------------------------------------------------------------------------
@@ -357,20 +360,20 @@ def files(version: str, details: list[dict[str, Any]], changes: dict[str, Any], 
         + _table("TOKENS", "The marker's name, the literals, the expression; all stand in a run.", tokens),
         "corpus_named.py": _HEAD.format(what="Values behind a vendor's name.", names='["LINES", "NAMED"]', **head)
         + _table("NAMED", "The marker's name, the literals, the expression of the name, that of the value.", named)
-        + _table("LINES", "The marker's name, the literals, the expression; a run does not hold them.", lines),
+        + _table(
+            "LINES", "The marker's name, the literal, the characters of a match before it, the expression.", lines
+        ),
     }
 
 
 def _table(name: str, says: str, rules: list[Rule]) -> str:
-    width = 4 if name == "NAMED" else 3
-    rows = [
-        "    (" + ", ".join(map(_quoted, (rule.name, " ".join(rule.literals), rule.names, rule.expression))) + "),"
-        if width == 4
-        else "    (" + ", ".join(map(_quoted, (rule.name, " ".join(rule.literals), rule.expression))) + "),"
-        for rule in rules
-    ]
-    kind = ", ".join(["str"] * width)
-    return "\n".join(["", f"{name}: tuple[tuple[{kind}], ...] = (", *rows, ")", f'"""{says}"""', ""])
+    kinds = {"TOKENS": "str, str, str", "NAMED": "str, str, str, str", "LINES": "str, str, int, str"}
+    rows = []
+    for rule in rules:
+        between = {"TOKENS": [], "NAMED": [_quoted(rule.names)], "LINES": [str(rule.ahead)]}[name]
+        cells = [_quoted(rule.name), _quoted(" ".join(rule.literals)), *between, _quoted(rule.expression)]
+        rows.append(f"    ({', '.join(cells)}),")
+    return "\n".join(["", f"{name}: tuple[tuple[{kinds[name]}], ...] = (", *rows, ")", f'"""{says}"""', ""])
 
 
 def _quoted(text: str) -> str:

@@ -59,7 +59,7 @@ def test_a_generated_file_says_where_it_comes_from_and_under_which_licences(name
 
 
 def test_every_rule_has_a_name_that_its_marker_can_bear_and_can_be_found():
-    index = Index.of(CORPUS)
+    index = Index(CORPUS)
     assert len(CORPUS) == len(TOKENS) + len(LINES) + len(NAMED) > 380
     for pattern in CORPUS:
         assert re.fullmatch(r"[a-z0-9][a-z0-9-]{0,39}", pattern.name)
@@ -78,7 +78,7 @@ def test_a_match_begins_with_one_of_the_literals():
 
 
 def test_the_shortest_token_of_each_rule_is_looked_for():
-    index = Index.of(CORPUS)
+    index = Index(CORPUS)
     for name, _, expression in TOKENS:
         shortest, _ = _shortest(_parser.parse(expression))
         assert name in {pattern.name for pattern, _ in index.sought_in(f" {shortest} ".lower())}
@@ -102,6 +102,13 @@ def test_a_value_behind_a_name_is_found_in_json_within_json_too():
     for text in (f'"datadog_app": "{value}"', f'\\"datadog_app\\": \\"{value}\\"', f"DATADOG_APP={value}"):
         assert value not in mask(text).text
     assert mask(f"datadogs_and_more_than_twenty_letters = {value}").spans == ()
+
+
+def test_what_stands_before_a_literal_is_hidden_too():
+    for key in ("a1B2" * 5 + "c9==:" + "d4E5" * 8, "aB37Q~" + "a1b2" * 8, "Ab3dE6_" + "a1" * 14 + "z_mmk"):
+        assert mask(f"first {key} then").text.startswith("first [masked:")
+        assert mask(key).text.endswith("]")
+    assert mask(f"{'1' * 15}|{'aB3-' * 7}").text.startswith("1" * 15 + "[masked:facebook-access-token]")
 
 
 # --- the tool --------------------------------------------------------------------------------------------------------

@@ -14,13 +14,18 @@ __all__ = ["CORPUS"]
 _JOINT = r"[ \t\w.-]{0,20}+[\s'\"\\]{0,4}+(?:=>|=|>|:{1,3}=|\|\||:|\?=|,)[`'\"\s=\\]{0,6}+"
 
 
-def _shape(name: str, literals: str, expression: str, is_in_run: bool) -> Pattern:
-    """Make the pattern of what has a form of its own: a token in a run, else a line that mostly begins with a word."""
-    prefixes = tuple(literals.split())
-    is_word = not is_in_run and prefixes[0][:3].isalpha()
-    before = START if is_in_run or is_word else ""
+def _token(name: str, literals: str, expression: str) -> Pattern:
+    """Make the pattern of a token, which stands in a run."""
     is_folded = expression.startswith("(?i:")
-    return Pattern(name, prefixes, before + expression, -1, is_token, is_folded, is_in_run, is_word)
+    return Pattern(name, tuple(literals.split()), START + expression, -1, is_token, is_folded, in_run=True)
+
+
+def _line(name: str, literal: str, ahead: int, expression: str) -> Pattern:
+    """Make the pattern of what no run holds; its literal is a word, or stands behind the beginning of a match."""
+    is_word = not ahead and literal[:3].isalpha()
+    is_folded = expression.startswith("(?i:")
+    before = START if is_word or ahead else ""
+    return Pattern(name, (literal,), before + expression, -1, is_token, is_folded, in_word=is_word, ahead=ahead)
 
 
 def _named(name: str, literals: str, names: str, value: str) -> Pattern:
@@ -30,8 +35,8 @@ def _named(name: str, literals: str, names: str, value: str) -> Pattern:
 
 
 CORPUS: tuple[Pattern, ...] = (
-    *(_shape(*row, True) for row in TOKENS),
-    *(_shape(*row, False) for row in LINES),
+    *(_token(*row) for row in TOKENS),
+    *(_line(*row) for row in LINES),
     *(_named(*row) for row in NAMED),
 )
 """In the order of their names within each of the three."""

@@ -160,16 +160,17 @@ NAMED: tuple[tuple[str, str, str, str], ...] = (
 )
 """The marker's name, the literals, the expression of the name, that of the value."""
 
-LINES: tuple[tuple[str, str, str], ...] = (
-    ("azure-ad-client-secret", "Q~", "(?<=[A-Za-z0-9_~.]{3}[0-9])Q~[A-Za-z0-9_~.-]{31,34}(?![A-Za-z0-9])"),
-    ("azure-app-configuration-connection", "azconfig.io;", r"(?i:azconfig\.io;Id=[^;\s]{4,80};Secret=)([A-Za-z0-9+/]{36,100}+={0,2}+)"),
-    ("azure-servicebus-connection-string", "sharedaccesskey=", "(?i:SharedAccessKey=)([A-Za-z0-9+/]{32,100}+={0,2}+)"),
-    ("datastax-astra-application-token", "AstraCS:", "AstraCS:[A-Za-z0-9]{20,1024}+(?![A-Za-z0-9])"),
-    ("facebook-access-token", "|", r"(?<=[0-9]{15})\|[A-Za-z0-9_-]{27,40}(?![A-Za-z0-9])"),
-    ("flyio-access-token", "FlyV1", r"FlyV1\s[A-Za-z0-9=_\-,/+]{100,1024}+(?![A-Za-z0-9])"),
-    ("microsoft-teams-webhook", "webhook.office.com/webhookb2/", r"webhook\.office\.com/webhookb2/[a-f0-9-]{36}@[a-f0-9-]{36}/IncomingWebhook/[a-z0-9]{32}/[a-f0-9-]{36}"),
-    ("nuget-config-password", 'password"', r'(?i:password"\s{1,8}value=")([^"\s]{8,256}+)'),
-    ("openshift-user-token", "sha256~", r"sha256~[\w-]{43}(?![A-Za-z0-9])"),
-    ("tableau-personal-access-token", "==:", "(?<=[A-Za-z0-9+/]{22})==:[A-Za-z0-9]{32}(?![A-Za-z0-9])"),
+LINES: tuple[tuple[str, str, int, str], ...] = (
+    ("azure-ad-client-secret", "Q~", 4, "[A-Za-z0-9_~.]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}(?![A-Za-z0-9])"),
+    ("azure-app-configuration-connection", "azconfig.io;", 0, r"(?i:azconfig\.io;Id=[^;\s]{4,80};Secret=)([A-Za-z0-9+/]{36,100}+={0,2}+)"),
+    ("azure-servicebus-connection-string", "sharedaccesskey=", 0, "(?i:SharedAccessKey=)([A-Za-z0-9+/]{32,100}+={0,2}+)"),
+    ("datastax-astra-application-token", "AstraCS:", 0, "AstraCS:[A-Za-z0-9]{20,1024}+(?![A-Za-z0-9])"),
+    ("facebook-access-token", "|", 0, r"(?<=[0-9]{15})\|[A-Za-z0-9_-]{27,40}(?![A-Za-z0-9])"),
+    ("flyio-access-token", "FlyV1", 0, r"FlyV1\s[A-Za-z0-9=_\-,/+]{100,1024}+(?![A-Za-z0-9])"),
+    ("maxmind-license-key", "_mmk", 36, "[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk(?![A-Za-z0-9])"),
+    ("microsoft-teams-webhook", "webhook.office.com/webhookb2/", 0, r"webhook\.office\.com/webhookb2/[a-f0-9-]{36}@[a-f0-9-]{36}/IncomingWebhook/[a-z0-9]{32}/[a-f0-9-]{36}"),
+    ("nuget-config-password", 'password"', 0, r'(?i:password"\s{1,8}value=")([^"\s]{8,256}+)'),
+    ("openshift-user-token", "sha256~", 0, r"sha256~[\w-]{43}(?![A-Za-z0-9])"),
+    ("tableau-personal-access-token", "==:", 22, "[A-Za-z0-9+/]{22}==:[A-Za-z0-9]{32}(?![A-Za-z0-9])"),
 )
-"""The marker's name, the literals, the expression; a run does not hold them."""
+"""The marker's name, the literal, the characters of a match before it, the expression."""

@@ -29,6 +29,7 @@ class Pattern:
         accept: Looks at a match once more; None accepts all.
         folded: The literals are in small letters, and stand in the text in letters of any case.
         in_run: A literal stands where `START` allows it, in a run of core/text/prefilter.py: a match is long, without a space.
+        ahead: So many characters of a match stand before the literal.
         in_word: No letter stands before a literal, and none behind its first three to five, or six letters or more begin it.
         parts: Gives the places of several secrets in a match, and where the search continues; `group` and `accept` are not asked.
     """
@@ -42,6 +43,7 @@ class Pattern:
     in_run: bool = False
     in_word: bool = False
     parts: Callable[[re.Match[str]], tuple[list[tuple[int, int]], int]] | None = None
+    ahead: int = 0
 
     @property
     def regex(self) -> re.Pattern[str]:

@@ -6,7 +6,6 @@ A literal of a kind is searched for only if its first characters are among them.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 
 from undrift.core.text.patterns import Pattern
 from undrift.core.text.pieces import pieces
@@ -23,29 +22,22 @@ _HEAD_CHARACTERS = 4
 _Sought = list[tuple[int, Pattern, str]]
 
 
-@dataclass(frozen=True, slots=True)
 class Index:
     """Patterns by what their literals begin with, each with its place in the list."""
 
-    always: _Sought = field(default_factory=list)
-    by_head: dict[str, _Sought] = field(default_factory=dict)
-    by_word: dict[str, _Sought] = field(default_factory=dict)
-    names: set[str] = field(default_factory=set)
-
-    @classmethod
-    def of(cls, patterns: Sequence[Pattern]) -> "Index":
-        """Sort the literals of patterns."""
-        index = cls()
+    def __init__(self, patterns: Sequence[Pattern]) -> None:
+        self.names = {pattern.name for pattern in patterns}
+        self.always: _Sought = []
+        self.by_head: dict[str, _Sought] = {}
+        self.by_word: dict[str, _Sought] = {}
         for place, pattern in enumerate(patterns):
-            index.names.add(pattern.name)
             for literal in pattern.literals:
-                sought = index.always
+                sought = self.always
                 if pattern.in_run:
-                    sought = index.by_head.setdefault(literal[:_HEAD_CHARACTERS].lower(), [])
+                    sought = self.by_head.setdefault(literal[:_HEAD_CHARACTERS].lower(), [])
                 elif pattern.in_word:
-                    sought = index.by_word.setdefault(_first_word(literal), [])
+                    sought = self.by_word.setdefault(_first_word(literal), [])
                 sought.append((place, pattern, literal))
-        return index
 
     def sought_in(self, folded: str) -> Iterator[tuple[Pattern, str]]:
         """Yield the patterns and literals that may stand in a text of ASCII, given in small letters, as they are listed."""

@@ -111,10 +111,10 @@ def _found_in(text: str) -> list[MaskedSpan]:
         haystack = folded if pattern.folded else plain
         at = haystack.find(literal) if literal[0] in haystack else -1  # a rare sign is looked for much faster
         while at >= 0:
-            match = pattern.regex.match(text, at)
+            match = pattern.regex.match(text, max(0, at - pattern.ahead))
             parts, after = _parts(pattern, match, markers) if match else ([], at + 1)
             found += [MaskedSpan(pattern.name, start, end - start) for start, end in parts]
-            at = haystack.find(literal, after)
+            at = haystack.find(literal, max(after, at + 1))
     return found
 
 
@@ -131,7 +131,7 @@ def _parts(pattern: Pattern, match: re.Match[str], markers: list[tuple[int, int]
 
 @functools.cache
 def _index() -> Index:
-    return Index.of(PATTERNS)
+    return Index(PATTERNS)
 
 
 def _markers(plain: str) -> list[tuple[int, int]]:
