@@ -106,9 +106,9 @@ def of_program(module: str, long: str, short: str, pattern: str) -> Callable[[bo
             return Outcome(1, 0, f"ended with {done.returncode}: {(done.stdout + done.stderr)[-200:]}")
         attempts = sum(int(one["attempts"].replace(",", "")) for one in found)
         failed = sum(int(one["failed"].replace(",", "")) for one in found)
-        last = done.stdout.strip().splitlines()[-1][:160]
+        line = done.stdout[done.stdout.rfind("\n", 0, found[-1].start()) + 1 :].partition("\n")[0][:200]
         if done.returncode and not failed:
-            return Outcome(attempts, attempts - 1, f"ended with {done.returncode}: {last}")
-        return Outcome(attempts, attempts - failed, f"{module}: {last}")
+            return Outcome(attempts, attempts - 1, f"ended with {done.returncode}: {line}")
+        return Outcome(attempts, attempts - failed, f"{module}: {line}")
 
     return attack
