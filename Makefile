@@ -81,7 +81,7 @@ unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all demo figures plugins setup fmt check test build wheel fuzz properties wires twin exact lance sdk types bench browsers clients billing profiles soak attack floods purge proof powercut faults kills contention flips agents conformance frameworks audit lock secret-rules clean help
+.PHONY: all demo figures plugins setup fmt check test build wheel fuzz properties cost wires twin exact lance sdk types bench browsers clients billing profiles soak attack floods purge proof powercut faults kills contention flips agents conformance frameworks audit lock secret-rules clean help
 
 all: check test  ## check and test (what `make` alone does)
 
@@ -146,6 +146,9 @@ fuzz: properties $(SELF) $(DEV)  ## feed every reader of recorded sessions broke
 
 properties: $(SELF) $(DEV)  ## every property of the tests with inputs drawn at random, for FUZZ_SECONDS (600)
 	$(PY) -m tests.fuzz.fuzz_properties $(FUZZ_SECONDS)
+
+cost: $(SELF) $(DEV)  ## every public call and every hook on hostile inputs of a megabyte: at most two seconds of the processor
+	$(PY) -m tests.cost.calls
 
 browsers: $(SELF) $(DEV)  ## the page of an autopsy in headless Chromium at 390, 768 and 1,440 pixels, light and dark, with axe-core (from npm, into build/)
 	@mkdir -p build/browsers && cp requirements/browsers/*.json build/browsers/

@@ -9,6 +9,7 @@ from undrift.profiles.base import Act, ClientTool, GivenBack, Kind, PlanTool, Pr
 from undrift.profiles.known import is_sub_agent, profile_of
 from undrift.profiles.outputs import printed
 from undrift.profiles.reading import is_reading
+from undrift.profiles.shell import ShellCommand, commands_of
 from undrift.profiles.table import PROFILES
 
 __all__ = [
@@ -20,8 +21,10 @@ __all__ = [
     "PlanTool",
     "Profile",
     "Recall",
+    "ShellCommand",
     "acts_of",
     "bare_name",
+    "commands_of",
     "is_reading",
     "is_sub_agent",
     "kind_of",

@@ -1,30 +1,42 @@
 """Tells whether a call shows what already exists: files, searches, pages. Pure."""
 
-import re
+from collections.abc import Sequence
 
 from undrift.profiles.acts import bare_name
 from undrift.profiles.base import Act
+from undrift.profiles.shell import ShellCommand, commands_of
 
 __all__ = ["is_reading"]
 
 # The beginnings of the names of tools that read, among those that no profile has.
 _READS = ("read", "get_", "search", "find", "list_", "fetch", "view")
-# The part of a shell command that shows something, in the head of a pipeline: `make test | tail` shows only a test. To
-# run a test or a build again is work, not loss of memory.
-_SHOWS = re.compile(
-    r"\s*(?:\w+=\S+\s+)*(?:cat|sed -n|head|tail|nl|bat|less|rg|grep|fd|find|ls|tree|jq|awk|curl"
-    r"|git (?:-C \S+ |--no-pager )?(?:show|log|diff|blame|grep|ls-files)|gh \w+ (?:view|list|diff))\b"
+# Programs that show something. To run a test or a build again is work, not loss of memory: `make test | tail` shows a test.
+_SHOWS = frozenset(
+    {"awk", "bat", "cat", "curl", "fd", "find", "grep", "head", "jq", "less", "ls", "nl", "rg", "tail", "tree"}
 )
-_SEQUENCE = re.compile(r"&&|\|\||[;\n]")
-_WRAPPED = re.compile(r"""^\s*(?:\S*/)?(?:ba|z|da)?sh -l?c\s+['"]?""")
-_ACTS = re.compile(r"<<|(?<![0-9&])>{1,2}(?!\s*/dev/null|&)|\b(?:sed -i|tee)\b")
-_COMMAND_CHARACTERS = 4_000
+_GIT_SHOWS = frozenset({"blame", "diff", "grep", "log", "ls-files", "show"})
+_GH_SHOWS = frozenset({"diff", "list", "view"})
 
 
 def is_reading(act: Act) -> bool:
     """Say whether an act only shows what exists; to run a test or a build is work."""
-    command = act.command[:_COMMAND_CHARACTERS]
-    if command or act.kind == "shell":
-        parts = _SEQUENCE.split(_WRAPPED.sub("", command))
-        return any(_SHOWS.match(part) for part in parts) and not _ACTS.search(command)
+    if act.command or act.kind == "shell":
+        commands = commands_of(act.command)
+        return any(one.heads and _shows(one.words) for one in commands) and not any(map(_changes, commands))
     return act.kind in ("fetch", "read", "search") or bare_name(act.tool).startswith(_READS)
+
+
+def _shows(words: Sequence[str]) -> bool:
+    program, *others = words
+    if program == "git":
+        while others and others[0] in ("-C", "--no-pager"):
+            others = others[2:] if others[0] == "-C" else others[1:]
+        return bool(others) and others[0] in _GIT_SHOWS
+    if program == "gh":
+        return len(others) > 1 and others[1] in _GH_SHOWS
+    return program in _SHOWS or (program == "sed" and "-n" in others[:2])
+
+
+def _changes(one: ShellCommand) -> bool:
+    program, *others = one.words
+    return one.writes or program == "tee" or (program == "sed" and any(word.startswith("-i") for word in others))

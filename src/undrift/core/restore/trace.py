@@ -120,7 +120,7 @@ def _main(acts: Sequence[Act]) -> tuple[Act, Sequence[str]]:
 def _files(act: Act) -> Sequence[str]:
     if act.kind not in _WITH_FILE:
         return ()
-    return (act.path,) if act.path else shown_files(act.command[:_COMMAND_CHARACTERS])
+    return (act.path,) if act.path else shown_files(act.command)
 
 
 def _kind(metadata: Mapping[str, Any], act: Act, path: str | None) -> str | None:

@@ -4,32 +4,31 @@ import re
 from collections.abc import Sequence
 
 from undrift.core.text.references import normal
-from undrift.profiles import Act
+from undrift.profiles import Act, commands_of
 
 __all__ = ["edit_of", "shown_files"]
 
-_SHOWS = re.compile(r"\b(?:sed -n|cat|nl|head|tail)\b([^|;&\n]*+)")
-_ENDS = re.compile(r"\s*+(?:[|;&]|\Z)")
-_FOLDER = re.compile(r"\w/.")
-# Read from the end, where a path is the last word: forwards, each place in a long command would have to be tried.
-_PATH_BACKWARDS = re.compile(r"[\w./~-]{1,400}")
-_NAME_BACKWARDS = re.compile(r"\w{1,5}\.[\w-]{1,80}")
-_MOST_BETWEEN = 120  # characters between the command's name and the file
+_SHOWING = frozenset({"cat", "head", "nl", "tail"})
+_NO_FILE = ("-", "/dev/")  # an option, or nothing that stays
+_IN_FOLDER, _WITH_ENDING = re.compile(r"\w/."), re.compile(r"\.[A-Za-z]")
+_MOST_CHARACTERS = 400  # of a path
 
 
 def shown_files(command: str) -> tuple[str, ...]:
     """Give the files that commands show, each once: of every command the last one. Linear in the text."""
     files: dict[str, None] = {}
-    for found in _SHOWS.finditer(command):
-        if not _ENDS.match(command, found.end()):
-            continue
-        backwards = found[1].rstrip()[::-1]
-        path = _PATH_BACKWARDS.match(backwards)
-        if path and not _FOLDER.search(path[0][::-1], path[0][::-1].rfind("~") + 1):
-            path = _NAME_BACKWARDS.match(backwards)
-        if path and len(backwards) - path.end() <= _MOST_BETWEEN:
-            files[path[0][::-1]] = None
+    for one in commands_of(command):
+        program, *others = one.words
+        shows = program in _SHOWING or (program == "sed" and "-n" in others[:2])
+        if shows and others and not one.writes and _is_path(others[-1]):
+            files[others[-1]] = None
     return tuple(files)
+
+
+def _is_path(word: str) -> bool:
+    if len(word) > _MOST_CHARACTERS or word.startswith(_NO_FILE) or any(sign in word for sign in "*?[]{}$<>= \t\n"):
+        return False
+    return bool(_IN_FOLDER.search(word) or _WITH_ENDING.search(word))
 
 
 def edit_of(act: Act) -> tuple[frozenset[str], frozenset[str], Sequence[str]]:

@@ -40,8 +40,6 @@ _USED_FACTOR = 3.0
 _AGAIN_FACTOR = 1.5
 """A name that more than one entry mentions scores more."""
 
-_COMMAND_CHARACTERS = 10_000
-
 
 class _NameKeys(dict[str, int | None]):
     """Possible name -> its key; None for a plain word. Each value is computed on first use."""
@@ -85,9 +83,7 @@ class KnownReferences:
             for line in frozenset().union(*(edit_of(act)[0] for act in acts)):
                 if (reference := _line_key(line)) in found:
                     found[reference] |= _STALE
-            if entry.pair_id and any(
-                act.kind == "read" or shown_files(act.command[:_COMMAND_CHARACTERS]) for act in acts
-            ):
+            if entry.pair_id and any(act.kind == "read" or shown_files(act.command) for act in acts):
                 self._shows_file.add(entry.pair_id)
         if len(self._names) > _MOST_NAMES:
             self._names.clear()
