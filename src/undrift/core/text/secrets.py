@@ -110,10 +110,12 @@ def _found_in(text: str) -> list[MaskedSpan]:
     for pattern, literal in _index().sought_in(folded):
         haystack = folded if pattern.folded else plain
         at = haystack.find(literal) if literal[0] in haystack else -1  # a rare sign is looked for much faster
+        match_at = pattern.regex.match
         while at >= 0:
-            match = pattern.regex.match(text, max(0, at - pattern.ahead))
-            parts, after = _parts(pattern, match, markers) if match else ([], at + 1)
-            found += [MaskedSpan(pattern.name, start, end - start) for start, end in parts]
+            match, after = match_at(text, max(0, at - pattern.ahead)), at + 1
+            if match:
+                parts, after = _parts(pattern, match, markers)
+                found += [MaskedSpan(pattern.name, start, end - start) for start, end in parts]
             at = haystack.find(literal, max(after, at + 1))
     return found
 
