@@ -15,8 +15,8 @@ __all__ = ["Index", "runs"]
 _RUN = re.compile(r"(?<![A-Za-z0-9_+/=.$-])[A-Za-z0-9_+/=.$-]{15,}+", re.ASCII)
 # In runs, each on a line of its own, as START allows a token.
 _HEAD = re.compile(r"(?:(?<![A-Za-z0-9])|(?<=\n[nrtbf]))(?=(.{4}))", re.ASCII)
-# Behind the letter of an escape a word begins too: \n in a JSON string.
-_WORD = re.compile(r"(?<![a-z])(?:(?<=\\)[nrtbf])?([a-z]{3,6})", re.ASCII)
+_WORD = re.compile(r"(?<![a-z])[a-z]{3,6}", re.ASCII)
+_WORD_BEHIND_ESCAPE = re.compile(r"\\[nrtbf]([a-z]{3,6})", re.ASCII)  # \n in a JSON string
 _HEAD_CHARACTERS = 4
 
 _Sought = list[tuple[int, Pattern, str]]
@@ -69,7 +69,7 @@ def runs(plain: str) -> Iterator[str]:
 
 def _words(folded: str) -> set[str]:
     """Give the first three to six letters of each word."""
-    return _all_found(_WORD, folded)
+    return _all_found(_WORD, folded) | (_all_found(_WORD_BEHIND_ESCAPE, folded) if "\\" in folded else set())
 
 
 def _all_found(expression: re.Pattern[str], text: str) -> set[str]:
