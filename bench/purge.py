@@ -22,11 +22,12 @@ from undrift import Session, Settings
 from undrift.core.text.refs import ref_of
 from undrift.errors import UndriftError
 from undrift.stores.base import Context
+from undrift.stores.segments import SegmentReader
 from undrift.stores.sqlite import SqliteStore
 from undrift.values.scope import Scope
 from undrift.values.window import ContextEntry, Decision, Original
 
-__all__ = ["CANARY", "all_at_once", "fill", "main", "purged"]
+__all__ = ["CANARY", "all_at_once", "fill", "holders", "main", "purged"]
 
 CANARY = "zqx9canary7qxz"
 _IN_SESSION = 200
@@ -106,6 +107,18 @@ def purged(home: Path, what: str, writers: int = 0) -> dict[str, Any]:
         return said | {"unsearched": list(done.unsearched)}
 
     return _measured(home, act, writers)
+
+
+def holders(home: Path) -> list[str]:
+    """Return the names of the files that hold the canary, also where only a segment holds it, compressed."""
+    found = [path.name for path in home.rglob("*") if path.is_file() and CANARY.encode() in path.read_bytes()]
+    connection = apsw.Connection(str(home / "undrift.db"))
+    numbers: list[Any] = connection.execute("SELECT number FROM segments").fetchall()
+    read = SegmentReader(connection)
+    if any(CANARY.encode() in read.segment(number).raw for (number,) in numbers) and "undrift.db" not in found:
+        found.append("undrift.db")
+    connection.close()
+    return found
 
 
 def all_at_once(home: Path) -> dict[str, Any]:

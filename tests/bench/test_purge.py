@@ -6,13 +6,9 @@ from pathlib import Path
 import apsw
 import pytest
 
-from bench.purge import CANARY, fill, purged
+from bench.purge import fill, holders, purged
 from undrift.stores import cleaning
 from undrift.stores.sqlite import SqliteStore
-
-
-def files_with_the_canary(home: Path) -> list[str]:
-    return [path.name for path in home.rglob("*") if path.is_file() and CANARY.encode() in path.read_bytes()]
 
 
 @pytest.mark.parametrize("most_at_once_bytes", [0, 1 << 30])
@@ -21,12 +17,12 @@ def test_a_purge_beside_a_writer_succeeds_and_leaves_no_trace(
 ):
     home = tmp_path / "home"
     ref = fill(home, 1.0)
-    assert files_with_the_canary(home) == ["undrift.db"]
+    assert holders(home) == ["undrift.db"]
     monkeypatch.setattr(cleaning, "_MOST_AT_ONCE_BYTES", most_at_once_bytes)
     figures = purged(home, ref)
     assert (figures["removed"], figures["traces"], figures["copies"]) == ({"originals": 1}, [], [])
     assert figures["written_beside"]
-    assert files_with_the_canary(home) == []
+    assert holders(home) == []
     with SqliteStore.open(home) as store:
         assert store.integrity() == ()
         with store._database.using() as connection:

@@ -4,6 +4,7 @@ import copy
 import json
 import shutil
 import signal
+from itertools import chain
 from pathlib import Path
 from types import FrameType
 
@@ -28,6 +29,7 @@ from tests.builders import (
     thinking,
     user,
 )
+from tests.stores.builders import unpacked_segments
 from undrift.errors import InputError, RecallError, StoreCorrupt
 from undrift.settings import Settings
 from undrift.stores.sqlite import SqliteStore
@@ -36,7 +38,10 @@ LONG = [user("hello"), *rounds(20)]
 
 
 def on_disk(home: Path) -> bytes:
-    return b"".join(path.read_bytes() for path in sorted(home.rglob("*")) if path.is_file())
+    """All files of a home, and what the segments of its stores hold, as compressed bytes say nothing."""
+    files = [path for path in sorted(home.rglob("*")) if path.is_file()]
+    segments = (raw for path in files if path.name == "undrift.db" for raw in unpacked_segments(path.parent))
+    return b"".join(chain((path.read_bytes() for path in files), segments))
 
 
 # -------------------------------------------------------------------------------------------- recall, find and why

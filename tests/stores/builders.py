@@ -4,6 +4,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import apsw
@@ -12,11 +13,30 @@ from undrift.core.text.refs import ref_of
 from undrift.stores.base import Context
 from undrift.stores.contract import Store
 from undrift.stores.memory_values import MemoryUpdate
+from undrift.stores.migrations import transaction
+from undrift.stores.operations import operation_row
+from undrift.stores.originals import original_row
+from undrift.stores.segments import SegmentReader
 from undrift.values.memory import MemoryEntry
 from undrift.values.scope import Scope
 from undrift.values.window import ContextEntry, Decision, Original
 
-__all__ = ["Opener", "add", "commit", "database", "entry", "memory", "original", "prune", "python", "raw", "remember"]
+__all__ = [
+    "Opener",
+    "add",
+    "commit",
+    "database",
+    "entry",
+    "memory",
+    "noise",
+    "original",
+    "prune",
+    "python",
+    "raw",
+    "remember",
+    "unpacked_segments",
+    "written_at_first",
+]
 
 Opener = Callable[..., Store]
 
@@ -35,6 +55,11 @@ def original(
 def prune(of: Original, **fields: Any) -> Decision:
     values: dict[str, Any] = {"kind": "pruned", "reason": "over budget", "tokens_saved": 1, "ref": of.ref} | fields
     return Decision(of.entry.id, **values)
+
+
+def noise(characters: int) -> str:
+    """Return a text that cannot be compressed to less than half."""
+    return Random(characters).randbytes(characters // 2).hex()
 
 
 def commit(
@@ -70,6 +95,15 @@ def raw(home: Path) -> apsw.Connection:
     return apsw.Connection(str(database(home)), flags=apsw.SQLITE_OPEN_READWRITE)
 
 
+def unpacked_segments(home: Path) -> list[bytes]:
+    """Return what the segments of a store hold, decompressed."""
+    connection = raw(home)
+    numbers: list[Any] = connection.execute("SELECT number FROM segments").fetchall()
+    found = [SegmentReader(connection).segment(number).raw for (number,) in numbers]
+    connection.close()
+    return found
+
+
 def python(code: str, *arguments: object) -> subprocess.Popen[str]:
     """Start another process that runs this code."""
     return subprocess.Popen(
@@ -78,3 +112,18 @@ def python(code: str, *arguments: object) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
     )
+
+
+def written_at_first(connection: apsw.Connection, kept: Original) -> None:
+    """Write an original as the first version did, and close the file."""
+    with transaction(connection):
+        connection.execute(
+            "INSERT INTO operations(session_id, kind, at_ms, record_sha256, payload) VALUES(?, ?, ?, ?, ?)",
+            operation_row("s", "add", 1, None),
+        )
+        connection.execute(
+            """INSERT INTO originals(ref, session_id, source, entry_id, type, token_count, timestamp, entry_seq, sha256,
+            record_sha256, metadata, masked, content, from_seq) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)""",
+            original_row(kept),
+        )
+    connection.close()

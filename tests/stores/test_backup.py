@@ -244,6 +244,7 @@ def test_a_backup_of_an_older_version_is_restored_and_migrated(home: Path, tmp_p
     for column in ("place", "figures_number"):
         connection.execute(f"ALTER TABLE decisions DROP COLUMN {column}")
     connection.execute("CREATE UNIQUE INDEX decisions_in_force ON decisions(session_id, entry_id) WHERE to_seq IS NULL")
+    connection.execute("ALTER TABLE originals DROP COLUMN segment; ALTER TABLE originals DROP COLUMN place")
     connection.execute("PRAGMA user_version = 1")
     connection.close()
     assert back_up(home, tmp_path / "out.db").operations == 5

@@ -12,7 +12,7 @@ from typing import Any
 import apsw
 import pytest
 
-from tests.stores.builders import add, commit, database, original, prune, python, raw
+from tests.stores.builders import add, commit, database, noise, original, prune, python, raw
 from undrift.errors import RecallError, StoreBusy, StoreCorrupt, StoreError
 from undrift.stores.faults import FAULTS, from_driver
 from undrift.stores.sqlite import SqliteStore
@@ -85,7 +85,7 @@ def test_a_full_disk_changes_nothing_and_is_over_when_space_is_free(home: Path, 
         connections[-1].pragma("max_page_count", connections[-1].pragma("page_count") + 3)
         with pytest.raises(StoreError, match=r"full.*free some space") as raised:
             commit(
-                store, "s", "x", at_ms=1, originals=[original("b", "new " * 50_000)], decisions=[prune(original("a"))]
+                store, "s", "x", at_ms=1, originals=[original("b", noise(200_000))], decisions=[prune(original("a"))]
             )
         assert str(database(home)) in str(raised.value)
         assert store.buffer("s") == buffered
@@ -94,7 +94,7 @@ def test_a_full_disk_changes_nothing_and_is_over_when_space_is_free(home: Path, 
         with pytest.raises(RecallError):
             store.original(original("b").ref)
         connections[-1].pragma("max_page_count", 1_000_000)
-        add(store, original("b", "new " * 50_000))
+        add(store, original("b", noise(200_000)))
         assert store.integrity() == ()
         assert len(connections) == 1
 
@@ -102,7 +102,7 @@ def test_a_full_disk_changes_nothing_and_is_over_when_space_is_free(home: Path, 
 FILE_TOO_BIG = """
 import resource, sys
 import apsw
-from tests.stores.builders import add, database, original
+from tests.stores.builders import add, database, noise, original
 from undrift.errors import StoreError
 from undrift.stores.sqlite import SqliteStore
 from collections.abc import Callable
@@ -118,7 +118,7 @@ hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
 resource.setrlimit(resource.RLIMIT_FSIZE, (wal + int(sys.argv[2]), hard))
 for _ in range(3):
     try:
-        add(store, original("b", "new " * 500_000), prune_them=True)
+        add(store, original("b", noise(2_000_000)), prune_them=True)
     except StoreError as error:
         assert "choose another --home" in str(error), error
     else:
@@ -127,8 +127,8 @@ for _ in range(3):
     assert store.decisions("s") == {} and len(store.operations("s")) == 1 and store.find("new") == ()
 assert len(opened) > 1, "the connection was not opened again"
 resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
-add(store, original("b", "new " * 500_000), prune_them=True)
-assert store.original(original("b").ref) == original("b", "new " * 500_000)
+add(store, original("b", noise(2_000_000)), prune_them=True)
+assert store.original(original("b").ref) == original("b", noise(2_000_000))
 assert store.integrity() == ()
 print("DONE")
 """

@@ -6,14 +6,12 @@ from pathlib import Path
 import apsw
 import pytest
 
-from tests.stores.builders import add, commit, database, original, python, raw
+from tests.stores.builders import add, commit, database, original, python, raw, written_at_first
 from undrift.errors import StoreError, StoreVersionError
 from undrift.memory.repository import MemoryRepository
-from undrift.stores import write
 from undrift.stores.base import KnownMark, Mark
 from undrift.stores.memory_values import MemoryUpdate
 from undrift.stores.migrations import APPLICATION_ID, MIGRATIONS, identify, migrate, transaction
-from undrift.stores.operations import operation_row
 from undrift.stores.sqlite import SqliteStore
 from undrift.stores.tables import TABLES
 from undrift.values.memory import MemoryEntry
@@ -32,12 +30,14 @@ def tables(connection: apsw.Connection) -> set[object]:
 
 
 def without_scopes(connection: apsw.Connection) -> None:
-    """Take back steps 13, 14 and 16."""
-    connection.execute("DROP TABLE readings; DROP TABLE figures; DROP INDEX decisions_in_force")
-    for column in ("place", "figures_number"):
-        connection.execute(f"ALTER TABLE decisions DROP COLUMN {column}")
+    """Take back the steps from 13 on, but for that of the search."""
+    connection.execute("DROP TABLE readings; DROP TABLE figures; DROP TABLE segments; DROP INDEX decisions_in_force")
+    for table, column in (
+        ("decisions", "place"), ("decisions", "figures_number"), ("originals", "segment"), ("originals", "place"),
+    ):  # fmt: skip
+        connection.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
     connection.execute("CREATE INDEX decisions_in_force ON decisions(session_id)")  # the step only drops it by name
-    for table in (one.name for one in TABLES if one.columns and one.name != "readings"):
+    for table in (one.name for one in TABLES if one.columns and one.name not in ("readings", "segments")):
         connection.execute(f"ALTER TABLE {table} DROP COLUMN scope_number")
     connection.execute("DROP TABLE scopes")
 
@@ -55,11 +55,7 @@ def test_a_store_of_version_1_is_brought_up_to_date(home: Path):
     migrate(connection, MIGRATIONS[:1])
     assert "search" not in tables(connection)
     kept = original("e", "the quick fox")
-    with transaction(connection):
-        connection.execute("CREATE TEMP TABLE search(rowid INTEGER, session, text)")
-        connection.execute("CREATE TEMP VIEW searchable AS SELECT 1 AS number, 2 AS session, 3 AS text WHERE 0")
-        write.write(connection, "s", operation_row("s", "add", 1, None), write.prepared("s", [kept]))
-    connection.close()
+    written_at_first(connection, kept)
     with SqliteStore.open(home) as store:
         assert store.original(kept.ref) == kept
         assert [hit.entry_id for hit in store.find("fox")] == ["e"]
@@ -71,9 +67,7 @@ def test_a_store_of_version_3_takes_marks_and_keeps_what_it_held(home: Path):
     connection = new_file(home)
     migrate(connection, MIGRATIONS[:3])
     kept = original("e", "the quick fox")
-    with transaction(connection):
-        write.write(connection, "s", operation_row("s", "add", 1, None), write.prepared("s", [kept]))
-    connection.close()
+    written_at_first(connection, kept)
     with SqliteStore.open(home) as store:
         assert store.find_marks(["m"]) == ()
         assert store.add_marks("s", [Mark("m", "birth")])
@@ -87,9 +81,7 @@ def test_a_store_of_version_4_takes_tasks_and_keeps_what_it_held(home: Path):
     connection = new_file(home)
     migrate(connection, MIGRATIONS[:4])
     kept = original("e", "the quick fox")
-    with transaction(connection):
-        write.write(connection, "s", operation_row("s", "add", 1, None), write.prepared("s", [kept]))
-    connection.close()
+    written_at_first(connection, kept)
     with SqliteStore.open(home) as store:
         assert store.tasks("s") == Tasks()
         commit(store, "s", "task", at_ms=2, tasks=[TaskUpdate(None, Task("a", "do a"))])

@@ -21,7 +21,7 @@ from undrift.stores.tables import TABLES
 from undrift.values.scope import Scope
 
 DATA = Path(__file__).parents[1] / "data"
-VERSIONS = (12, 13, 14, 15)
+VERSIONS = (12, 13, 14, 15, 16)
 """Layouts of which a small home stands there, as a session wrote it: its history, and the window that it got."""
 KILLS = 12
 
@@ -75,7 +75,9 @@ def test_an_older_home_gives_the_same_window_and_is_kept_as_it_was(old: Old):
     with SqliteStore.open(old.home) as store:
         assert store.integrity() == ()
         assert "old" in {one.session_id for one in store.sessions()}
-        assert store.find({12: "number", 13: "garden", 14: "harbour", 15: "pond"}[old.version], session_id="old")
+        assert store.find(
+            {12: "number", 13: "garden", 14: "harbour", 15: "pond", 16: "pond"}[old.version], session_id="old"
+        )
     assert database(old.home).read_bytes() != before
 
 

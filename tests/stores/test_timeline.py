@@ -9,14 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.stores.builders import commit, database, original, prune, raw
+from tests.stores.builders import commit, database, original, prune, raw, written_at_first
 from undrift.errors import StoreError
-from undrift.stores import timeline, write
+from undrift.stores import timeline
 from undrift.stores.base import Context
 from undrift.stores.memories import seen
 from undrift.stores.memory_values import MemoryUpdate, Viewer
-from undrift.stores.migrations import MIGRATIONS, migrate, transaction
-from undrift.stores.operations import operation_row
+from undrift.stores.migrations import MIGRATIONS, migrate
 from undrift.stores.sqlite import SqliteStore
 from undrift.stores.timeline import Stretch, stretches
 from undrift.values.memory import MemoryEntry
@@ -207,9 +206,7 @@ def test_an_older_file_can_be_taken_back_too(home: Path, version: int):
     connection = apsw.Connection(str(database(home)))
     migrate(connection, MIGRATIONS[:version])
     kept = original("e")
-    with transaction(connection):
-        write.write(connection, "s", operation_row("s", "add", 1, None), write.prepared("s", [kept]))
-    connection.close()
+    written_at_first(connection, kept)
     with SqliteStore.open(home) as store:
         seq = remember(store, MemoryUpdate(None, memory("m")))
         rewind(store, 1)

@@ -174,7 +174,7 @@ def _write(store: Store, call: HookCall, before: int, texts: Sequence[str]) -> i
 
 
 def _kept(entry: ContextEntry) -> ContextEntry:
-    """Return an entry without what nobody asks the store for: the input of a call, which is its content, and a seal.
+    """Return an entry without the input of a call, which is its content, and without a seal.
 
     Only a request with that very thought needs its seal, and no request is made from this record; the transcript keeps it.
     A seal cannot be compressed: seals would be a quarter of what is written.

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from undrift.errors import StoreCorrupt, StoreError
-from undrift.stores import figures, rows
+from undrift.stores import figures, rows, segments
 from undrift.stores.table import Table, Writing
 from undrift.values.detail import Detail
 from undrift.values.window import Decision
@@ -36,7 +36,7 @@ _ADD_DECISION = f"""INSERT INTO decisions(session_id, entry_id, kind, reason, to
     DO NOTHING RETURNING number"""
 _SAME_DECISION = """SELECT 1 FROM decisions
     WHERE session_id = ? AND entry_id = ? AND to_seq IS NULL AND record_sha256 = ?"""
-_OWN_ORIGINAL = "SELECT 1 FROM originals WHERE ref = ? AND session_id = ?"
+_OWN_ORIGINAL = f"SELECT 1 FROM originals o WHERE o.ref = ?1 AND {segments.OF_SESSION.format('?2')}"  # noqa: S608
 _REMOVED = """SELECT o.number FROM decisions d CROSS JOIN originals o
     WHERE d.number BETWEEN ? AND ? AND d.from_seq = ? AND d.kind = 'pruned'
     AND o.session_id = d.session_id AND o.entry_id = d.entry_id AND o.source = 'buffer' AND o.to_seq IS NULL"""

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 import apsw
 
 from undrift.errors import StoreCorrupt
-from undrift.stores import search
+from undrift.stores import search, segments
+from undrift.stores.originals import unpacked_original
 from undrift.stores.tables import TABLES
 
 __all__ = ["OF_THE_INDEX", "problems"]
@@ -19,9 +20,9 @@ OF_THE_INDEX = "the search index"
 _MOST_FINDINGS = 100
 
 
-_ORPHANS = """SELECT CAST(d.session_id AS BLOB), CAST(d.entry_id AS BLOB), CAST(d.ref AS BLOB) FROM decisions d
+_ORPHANS = f"""SELECT CAST(d.session_id AS BLOB), CAST(d.entry_id AS BLOB), CAST(d.ref AS BLOB) FROM decisions d
     WHERE d.ref IS NOT NULL AND NOT EXISTS (
-        SELECT 1 FROM originals o WHERE o.ref = d.ref AND o.session_id = d.session_id)"""
+        SELECT 1 FROM originals o WHERE o.ref = d.ref AND {segments.OF_SESSION.format("d.session_id")})"""  # noqa: S608
 _TAGS_OF_NO_TASK = """SELECT CAST(g.session_id AS BLOB), CAST(g.call_id AS BLOB), CAST(g.task_id AS BLOB) FROM tags g
     WHERE NOT EXISTS (SELECT 1 FROM tasks t WHERE t.session_id = g.session_id AND t.task_id = g.task_id)"""
 
@@ -31,6 +32,7 @@ def problems(connection: apsw.Connection) -> Iterator[str]:
     checks: dict[str, Callable[[apsw.Connection], Iterator[str]]] = {
         "the file": _structure,
         "the records": _records,
+        "the segments": lambda connection: segments.problems(connection, unpacked_original),
         "what ties the records together": _orphans,
         OF_THE_INDEX: _index,
     }
@@ -53,7 +55,8 @@ def _records(connection: apsw.Connection) -> Iterator[str]:
     for table in TABLES:
         if table.read is None:
             continue
-        for row in connection.execute(f"SELECT {table.columns} FROM {table.name}"):  # noqa: S608 - constants of ours
+        where = f" WHERE {table.where}" if table.where else ""
+        for row in connection.execute(f"SELECT {table.columns} FROM {table.name}{where}"):  # noqa: S608 - constants of ours
             try:
                 table.read(row)
             except StoreCorrupt as error:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import apsw
 
 from undrift.stores.rows import key
-from undrift.stores.segments import texts
+from undrift.stores.segments import has_all, texts
 
 __all__ = ["Match", "matches"]
 
@@ -35,8 +35,11 @@ _LOOKED = "CREATE VIRTUAL TABLE looked USING fts5(text, tokenize = 'porter unico
 _SNIPPET = "SELECT CAST(snippet(looked, 0, '', '', '…', 24) AS BLOB) FROM looked WHERE looked MATCH ? AND rowid = ?"
 _OF_ALL = "SELECT rowid FROM search WHERE search MATCH ?"
 _OF_SESSION = """SELECT s.rowid FROM search s CROSS JOIN originals o ON o.number = s.rowid
-    WHERE s.search MATCH ?1 AND s.rowid BETWEEN ?3 AND ?4 AND o.session_id = ?2"""
-_SPAN = "SELECT min(number), max(number) FROM originals WHERE session_id = ?"
+    WHERE s.search MATCH ?1 AND s.rowid BETWEEN ?3 AND ?4
+    AND (o.session_id = ?2 OR o.segment IN (SELECT number FROM segments WHERE session_id = ?2))"""
+_SPAN = """SELECT min(first), max(last) FROM (
+    SELECT min(number) AS first, max(number) AS last FROM originals WHERE session_id = ?1
+    UNION ALL SELECT min(first_number), max(last_number) FROM segments WHERE session_id = ?1)"""
 _SIZES = "SELECT id, sz FROM search_docsize WHERE id IN (SELECT value FROM json_each(?))"
 _COUNT = "SELECT count(*) FROM (SELECT 1 FROM search WHERE search MATCH ? LIMIT ?)"
 _ADD = "INSERT INTO looked(rowid, text) VALUES(?, CAST(? AS TEXT))"
@@ -143,15 +146,16 @@ def _ranked(rows: _Rows, rare: Mapping[_Sought, Sequence[int]], limit: int) -> l
     for numbers, some in zip(rare.values(), held, strict=True):
         for number in numbers:
             promise[number] = promise.get(number, 0.0) + _weight(some, of_all)
-    read = _read(connection, sorted(promise, key=lambda number: (-promise[number], -number)))
+    read, lost = _read(connection, sorted(promise, key=lambda number: (-promise[number], -number)))
     counted = {number: _Held(_counts(text, words), size) for number, (text, size) in read.items()}
     weights = [_weight(some, of_all) for some in _with_phrases(held, rare, counted)]
     guessed = {number: _score(seen, weights, mean) for number, seen in counted.items()}
     look = _Look(words)
     look.at({number: read[number][0] for number in sorted(guessed, key=lambda one: (-guessed[one], -one))}, limit)
     scores = {number: _score(seen, weights, mean) for number, seen in look.seen.items()}
+    scores |= {number: promise[number] for number in lost}  # as of a text of middle length with each word once
     best = sorted(scores, key=lambda number: (-scores[number], number))[:limit]
-    return [Match(number, scores[number], look.snippet(number)) for number in best]
+    return [Match(number, scores[number], look.snippet(number) if number in look.seen else "") for number in best]
 
 
 def _with_phrases(
@@ -178,26 +182,32 @@ def _weight(held: float, of_all: int) -> float:
 def _newest(rows: _Rows, words: Sequence[_Sought], joined: str, limit: int) -> list[Match]:
     order = rows.newest(f" {joined} ".join(word.terms for word in words), max(limit, _MOST_READ))
     look = _Look(words, joined)
-    look.at({number: text for number, (text, _) in _read(rows.connection, order).items()}, limit)
-    return [Match(number, 0.0, look.snippet(number)) for number in order if number in look.seen][:limit]
+    read, lost = _read(rows.connection, order)
+    look.at({number: text for number, (text, _) in read.items()}, limit)
+    shown = (number for number in order if number in look.seen or number in lost)
+    return [Match(number, 0.0, look.snippet(number) if number in look.seen else "") for number in shown][:limit]
 
 
-def _read(connection: apsw.Connection, order: Sequence[int]) -> dict[int, tuple[bytes, int]]:
-    """Return texts and their lengths in words, in this order, up to a limit."""
+def _read(connection: apsw.Connection, order: Sequence[int]) -> tuple[dict[int, tuple[bytes, int]], set[int]]:
+    """Return texts and their lengths in words, in this order, up to a limit; and the numbers whose texts are damaged."""
     found: dict[int, tuple[bytes, int]] = {}
+    lost: set[int] = set()
     room_bytes = _MOST_READ_BYTES
     for start in range(0, min(len(order), _MOST_READ), _SCORED):
         some = order[start : start + _SCORED]
         sizes: Any = connection.execute(_SIZES, (json.dumps(some),)).fetchall()
         read, sized = {number: _raw(text) for number, text in texts(connection, some)}, dict(sizes)
-        if len(read) < len(some):  # the index leads to an original that is not there
-            raise apsw.exception_for(apsw.SQLITE_CORRUPT_VTAB)
-        for number in some:
+        if len(read) < len(some):
+            missing = set(some) - read.keys()
+            if not has_all(connection, missing):  # the index leads to an original that is not there
+                raise apsw.exception_for(apsw.SQLITE_CORRUPT_VTAB)
+            lost |= missing
+        for number in (one for one in some if one in read):
             found[number] = read[number], _varint(sized.get(number, b"\0"))
             room_bytes -= len(read[number])
         if room_bytes <= 0:
             break
-    return found
+    return found, lost
 
 
 class _Look:

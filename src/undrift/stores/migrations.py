@@ -21,6 +21,7 @@ from undrift.stores import (
     memory_search,
     readings,
     search,
+    segments,
     tasks,
     timeline,
     vectors,
@@ -202,6 +203,11 @@ def share_figures(connection: apsw.Connection) -> None:
     figures.create(connection)
 
 
+def create_segments(connection: apsw.Connection) -> None:
+    """Step 17: segments, in which the originals of a session are compressed; the rows that are there stay plain."""
+    segments.create(connection)
+
+
 MIGRATIONS: Sequence[Migration] = (
     create_tables,
     create_search,
@@ -219,6 +225,7 @@ MIGRATIONS: Sequence[Migration] = (
     create_readings,
     shrink_search,
     share_figures,
+    create_segments,
 )
 """Step n takes a file from version n - 1 to n."""
 

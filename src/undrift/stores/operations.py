@@ -26,7 +26,8 @@ OPERATION_COLUMNS = "seq, record_sha256, CAST(session_id AS BLOB), CAST(kind AS 
 OPERATION_SESSION = 2
 """The session's index in the columns."""
 SESSIONS = """SELECT CAST(session_id AS BLOB), count(*),
-    (SELECT count(*) FROM originals o WHERE o.session_id = p.session_id AND o.to_seq IS NULL),
+    (SELECT count(*) FROM originals o WHERE o.session_id = p.session_id AND o.to_seq IS NULL)
+        + (SELECT coalesce(sum(g.originals), 0) FROM segments g WHERE g.session_id = p.session_id),
     (SELECT count(*) FROM decisions d WHERE d.session_id = p.session_id AND d.to_seq IS NULL),
     min(at_ms), max(at_ms),
     (SELECT CAST(n.payload AS BLOB) FROM operations n WHERE n.session_id = p.session_id AND n.kind = 'named' ORDER BY n.seq LIMIT 1)

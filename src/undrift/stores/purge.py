@@ -7,11 +7,12 @@ remaining store is whole: every record matches its SHA-256, and a decision about
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 import apsw
 
-from undrift.stores import documents, memory_index, readings, rows, search, traces
+from undrift.stores import documents, memory_index, readings, rows, search, segments, traces
 from undrift.stores.base import Aim
 from undrift.stores.decisions import DECISION_COLUMNS, DECISION_SESSION, decision_from, decision_row
 from undrift.stores.mentions import Mentions, Until, forget_evidence, mentions, thin_log
@@ -25,6 +26,7 @@ __all__ = [
     "destroy_memories",
     "destroy_originals",
     "doomed",
+    "in_order",
     "is_nothing",
     "numbers_of",
     "remove_words",
@@ -32,14 +34,18 @@ __all__ = [
 
 _GIVEN = rows.IN_LIST.format("?")
 _REFS = rows.IN_LIST.format(":refs")
-_OF_TASK = """SELECT CAST(o.ref AS BLOB) FROM originals o WHERE o.session_id = :session AND o.source <> 'pin' AND (
-    o.ref IN (SELECT d.ref FROM decisions d WHERE d.session_id = :session AND d.kind = 'evicted'
-        AND CAST(json_extract(d.detail, '$.task') AS BLOB) = CAST(:name AS BLOB))
-    OR CAST(json_extract(o.metadata, '$.pair_id') AS BLOB) IN (
-        SELECT CAST(g.call_id AS BLOB) FROM tags g WHERE g.session_id = :session AND g.task_id = :name))"""
+_OWN = segments.OF_SESSION.format(":session")
+_CALLS = "SELECT CAST(g.call_id AS BLOB) FROM tags g WHERE g.session_id = :session AND g.task_id = :name"
+_OF_TASK = f"""SELECT CAST(o.ref AS BLOB) FROM decisions d JOIN originals o ON o.ref = d.ref
+    WHERE d.session_id = :session AND d.kind = 'evicted' AND o.source <> 'pin' AND {_OWN}
+    AND CAST(json_extract(d.detail, '$.task') AS BLOB) = CAST(:name AS BLOB)
+UNION SELECT CAST(o.ref AS BLOB) FROM originals o WHERE o.session_id = :session AND o.source <> 'pin'
+    AND CAST(json_extract(o.metadata, '$.pair_id') AS BLOB) IN ({_CALLS})"""  # noqa: S608 - constants of ours
 """As bytes, here and below: a text with a lone surrogate is kept as bytes in a column, and as a text in JSON."""
-_OF_SESSION = "SELECT CAST(ref AS BLOB) FROM originals WHERE session_id = :session"
-_ORIGINAL = "SELECT CAST(ref AS BLOB) FROM originals WHERE session_id = :session AND (ref = :name OR entry_id = :name)"
+_NUMBERED = "SELECT CAST(ref AS BLOB) FROM originals WHERE number IN (SELECT value FROM json_each(:numbers))"
+_ORIGINAL = f"""SELECT CAST(o.ref AS BLOB) FROM originals o WHERE {_OWN} AND
+    o.number IN (SELECT number FROM originals WHERE ref = :name OR (session_id = :session AND entry_id = :name)
+        OR (session_id = '' AND entry_id = :key))"""  # noqa: S608 - constants of ours
 _MEMORY = """SELECT DISTINCT CAST(memory_id AS BLOB) FROM memories WHERE memory_id = :name AND (scope IN ('project', 'user')
     OR (scope = 'agent' AND owner = :agent) OR (scope = 'session' AND owner = :session))"""
 _MEMORIES_OF_SESSION = """SELECT DISTINCT CAST(memory_id AS BLOB) FROM memories
@@ -51,11 +57,11 @@ _DECISIONS = f"SELECT {DECISION_COLUMNS} FROM decisions WHERE ref IN {_REFS}"  #
 _REPLACE = """UPDATE decisions SET reason = ?, tokens_saved = ?, ref = ?, record_sha256 = ?, detail = ?, place = NULL,
     figures_number = NULL WHERE number = ?"""
 _NUMBERS = f"SELECT number FROM originals WHERE ref IN {_REFS}"  # noqa: S608
+_IN_ORDER = f"SELECT CAST(ref AS BLOB) FROM originals WHERE ref IN {_REFS}"  # noqa: S608
 _NOT_INDEXED = """SELECT number FROM originals WHERE session_id = ? AND entry_id = ? AND source = 'buffer'
     AND number NOT IN (SELECT id FROM search_docsize)"""
 _DOCUMENTS = "session_id = :session AND (:whole OR name = :document OR (name > :after AND name < :before))"
 _TEXTS = {
-    "originals": f"SELECT content FROM originals WHERE ref IN {_REFS}",  # noqa: S608
     "memories": f"""SELECT DISTINCT CAST(json_extract(record, '$.content') AS BLOB) FROM memories
         WHERE memory_id IN {rows.IN_LIST.format(":memories")}""",  # noqa: S608
     "documents": f"SELECT content FROM documents WHERE {_DOCUMENTS}",  # noqa: S608
@@ -110,9 +116,8 @@ def doomed(connection: apsw.Connection, aim: Aim, before: Doomed | None = None) 
     names = {"session": aim.session_id, "name": aim.name, "agent": aim.agent, "source": f"task:{aim.name}"}
     values: dict[str, Any] = {name: rows.key(text) for name, text in names.items()}
     values["newer"] = earlier.mentions.until.memory
-    refs = {"original": _ORIGINAL, "task": _OF_TASK, "session": _OF_SESSION}.get(aim.kind, "")
     ids = {"task": _MEMORIES_OF_TASK, "session": _MEMORIES_OF_SESSION, "memory": _MEMORY}.get(aim.kind, "")
-    found = _texts(connection, refs, values) if refs else set()
+    found = _originals(connection, aim, values)
     memories = (_texts(connection, ids, values) if ids else set()) | earlier.memories
     found |= earlier.refs
     found |= _notes_about(connection, aim, memories, earlier.mentions.until, has_originals=bool(found))
@@ -123,7 +128,7 @@ def doomed(connection: apsw.Connection, aim: Aim, before: Doomed | None = None) 
     }
     whole |= {"whole": aim.kind == "session", "task": values["name"] if aim.kind == "task" else None}
     whole |= _of_documents(aim)
-    pieces = traces.pieces(_contents(connection, whole)) if before is None else before.pieces
+    pieces = before.pieces if before is not None else _pieces(connection, found, whole)
     logs = _logs(connection, aim, whole) | earlier.tasks
     new = Doomed(aim, frozenset(found), frozenset(memories), logs, pieces, _counts(connection, aim))
     if before is not None or is_nothing(new):
@@ -160,6 +165,7 @@ def destroy_originals(
     """Delete originals with their words, and the words of decisions about them."""
     is_in_step = remove_words(connection, refs)
     entries = _blank_decisions(connection, refs, blank)
+    segments.forget(connection, numbers_of(connection, refs))
     _delete(connection, "originals", f"ref IN {_GIVEN}", rows.listed(refs))
     if is_in_step:
         search.add(connection, _out_of_buffer(connection, entries))
@@ -207,7 +213,30 @@ def numbers_of(connection: apsw.Connection, refs: Collection[str]) -> list[int]:
     return sorted(number for (number,) in found)
 
 
+def in_order(connection: apsw.Connection, refs: Collection[str]) -> list[str]:
+    """Return references in the order in which their originals were stored: neighbours share segments."""
+    found: list[Any] = connection.execute(f"{_IN_ORDER} ORDER BY number", {"refs": rows.listed(refs)}).fetchall()
+    return [_text(ref) for (ref,) in found]
+
+
 # ------------------------------------------------------------------------------------------------------------ the parts
+
+
+def _originals(connection: apsw.Connection, aim: Aim, values: Mapping[str, Any]) -> set[str]:
+    """Return the references of the originals that an aim names."""
+    session = values["session"]
+    if aim.kind == "session":
+        numbers = json.dumps(segments.numbers_of(connection, session))
+        return _texts(connection, _NUMBERED, {"numbers": numbers})
+    if aim.kind == "original":
+        key = segments.entry_key(rows.raw(aim.session_id), aim.name)
+        return _texts(connection, _ORIGINAL, {**values, "key": key})
+    if aim.kind != "task":
+        return set()
+    calls = _texts(connection, _CALLS, values)
+    packed = segments.originals_of(connection, session) if calls else iter(())
+    of_calls = {one.ref for one in packed if (rows.load(one.metadata) or {}).get("pair_id") in calls}
+    return of_calls | _texts(connection, _OF_TASK, values)
 
 
 def _of_documents(aim: Aim) -> dict[str, Any]:
@@ -263,6 +292,11 @@ def _counts(connection: apsw.Connection, aim: Aim) -> dict[str, int]:
     }.get(aim.kind, [])
     where, values = _condition(aim)
     return {table: int(_one(connection, f"SELECT count(*) FROM {table} WHERE {where}", values)) for table in tables}  # noqa: S608
+
+
+def _pieces(connection: apsw.Connection, refs: Collection[str], values: Mapping[str, Any]) -> tuple[traces.Piece, ...]:
+    texts = (text for _, text in segments.texts(connection, numbers_of(connection, refs)))
+    return traces.pieces(chain(texts, _contents(connection, values)))
 
 
 def _contents(connection: apsw.Connection, values: Mapping[str, Any]) -> Iterable[bytes]:

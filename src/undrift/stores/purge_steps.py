@@ -17,7 +17,7 @@ from undrift.stores import search
 from undrift.stores.cleaning import PAUSE_S, Use, securely
 from undrift.stores.mentions import thin_log
 from undrift.stores.migrations import transaction
-from undrift.stores.purge import Doomed, delete_records, destroy_memories, destroy_originals, numbers_of
+from undrift.stores.purge import Doomed, delete_records, destroy_memories, destroy_originals, in_order, numbers_of
 from undrift.stores.segments import texts
 from undrift.values.window import Decision
 
@@ -42,9 +42,9 @@ def in_steps(use: Use, found: Doomed, blank: Callable[[Decision], Decision]) -> 
         for _ in range(found.records[table] // _ROWS):
             removed[table] += steps.run(partial(delete_records, aim=found.aim, table=table, most=_ROWS))
     with use() as connection:
-        numbers = numbers_of(connection, found.refs)
+        numbers, ordered = numbers_of(connection, found.refs), in_order(connection, found.refs)
     steps.take_out_words(numbers)
-    for refs in _batches(sorted(found.refs), _ROWS)[:-1]:
+    for refs in _batches(ordered, _ROWS)[:-1]:
         steps.run(partial(destroy_originals, refs=refs, blank=blank))
     for ids in _batches(sorted(found.memories), _ROWS)[:-1]:
         steps.run(partial(destroy_memories, ids=ids))

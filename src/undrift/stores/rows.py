@@ -28,6 +28,7 @@ __all__ = [
     "raw",
     "shown",
     "shown_text",
+    "stored",
     "text_from",
 ]
 
@@ -65,6 +66,11 @@ def key(text: str) -> str | bytes:
     except UnicodeEncodeError:
         return raw(text)
     return text
+
+
+def stored(value: str | bytes) -> bytes:
+    """Return what `key` gave as bytes, as `raw` gives them."""
+    return value if isinstance(value, bytes) else value.encode()
 
 
 def listed(texts: Iterable[str | bytes]) -> str:

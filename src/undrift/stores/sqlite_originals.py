@@ -8,25 +8,30 @@ from dataclasses import replace
 import apsw
 
 from undrift.errors import RecallError, StoreCorrupt
-from undrift.stores import indexing, rows
+from undrift.stores import indexing, rows, segments
 from undrift.stores.base import Found, Known
 from undrift.stores.database import Database
 from undrift.stores.decisions import DECISION_COLUMNS, decision_from
 from undrift.stores.known import DECISIONS, PINS, read
 from undrift.stores.matching import Match, matches
-from undrift.stores.originals import BUFFER, ORIGINAL_COLUMNS, ORIGINAL_SESSION, original_from
+from undrift.stores.originals import BUFFER, ORIGINAL_SESSION, PLACED_COLUMNS, original_from, stored_original
 from undrift.values.window import ContextEntry, Decision, Original
 
 __all__ = ["SqliteOriginals"]
 
-_ORIGINALS = f"SELECT {ORIGINAL_COLUMNS} FROM originals "  # noqa: S608
+_ORIGINALS = f"SELECT {PLACED_COLUMNS} FROM originals "  # noqa: S608
 _BY_REF = _ORIGINALS + "WHERE ref = ?"
 _BY_NUMBER = _ORIGINALS + "WHERE number = ?"
-_BY_ENTRY = _ORIGINALS + "WHERE session_id = ? AND entry_id = ? AND to_seq IS NULL ORDER BY number DESC LIMIT 1"
+_BY_ENTRY = (
+    _ORIGINALS
+    + """WHERE (session_id = ? AND entry_id = ? AND to_seq IS NULL) OR (session_id = '' AND entry_id = ?)
+    ORDER BY number DESC LIMIT 1"""
+)
 _DECISION = f"""SELECT {DECISION_COLUMNS} FROM decisions
     WHERE ref = ? AND to_seq IS NULL ORDER BY number DESC LIMIT 1"""  # noqa: S608
-_NAMES = """SELECT CAST(ref AS BLOB), CAST(session_id AS BLOB), CAST(entry_id AS BLOB), CAST(type AS BLOB)
-    FROM originals WHERE number = ?"""
+_NAMES = f"""SELECT CAST(ref AS BLOB), CAST({segments.SESSION} AS BLOB), CAST(CASE WHEN o.segment IS NULL THEN entry_id
+    ELSE coalesce((SELECT d.entry_id FROM decisions d WHERE d.ref = o.ref LIMIT 1), '') END AS BLOB), CAST(type AS BLOB)
+    FROM originals o WHERE number = ?"""  # noqa: S608 - constants of ours
 _DECIDED = "SELECT 1 FROM decisions WHERE session_id = ? AND entry_id = ? AND to_seq IS NULL AND ref IS NOT NULL"
 _WRONG_WAY = f"an index of the file is damaged; {rows.REMEDY}"
 _DAMAGED = "(damaged on disk: what is there does not match its SHA-256)"
@@ -60,8 +65,7 @@ class SqliteOriginals:
             return tuple(read(connection, session_id, PINS, known.pins if known else None))
 
     def original(self, ref: str) -> Original:
-        for row in self._read(_BY_REF, rows.key(ref), ref=ref):
-            found = original_from(row).original
+        for found in self._originals(_BY_REF, rows.key(ref), ref=ref):
             if found.ref == ref:
                 return found
             raise StoreCorrupt(f"original {ref!r}: {_WRONG_WAY}")
@@ -70,8 +74,8 @@ class SqliteOriginals:
         raise RecallError(f"no original {ref[:64]!r} in {self._database.path.parent}; check the reference and --home")
 
     def by_entry(self, session_id: str, entry_id: str) -> Original:
-        for row in self._read(_BY_ENTRY, rows.key(session_id), rows.key(entry_id)):
-            found = original_from(row).original
+        short = segments.entry_key(rows.raw(session_id), entry_id)
+        for found in self._originals(_BY_ENTRY, rows.key(session_id), rows.key(entry_id), short):
             if (found.session_id, found.entry.id) == (session_id, entry_id):
                 return found
             raise StoreCorrupt(f"original of entry {entry_id!r}: {_WRONG_WAY}")
@@ -90,6 +94,11 @@ class SqliteOriginals:
         # A damaged index may lead to rows of another session.
         return tuple(one for one in found if session_id is None or one.session_id == session_id)
 
+    def _originals(self, sql: str, *bindings: str | bytes, ref: str = "") -> list[Original]:
+        with self._database.using(ref) as connection:
+            found: list[rows.Row] = connection.execute(sql, bindings).fetchall()
+            return [stored_original(connection, row).original for row in found]
+
     def _read(self, sql: str, *bindings: str | bytes, ref: str = "") -> list[rows.Row]:
         with self._database.using(ref) as connection:
             return connection.execute(sql, bindings).fetchall()
@@ -104,7 +113,7 @@ class SqliteOriginals:
     def _found(self, connection: apsw.Connection, match: Match) -> Found:
         (row,) = connection.execute(_BY_NUMBER, (match.number,)).fetchall()
         try:
-            original = original_from(row).original
+            original = stored_original(connection, row).original
         except StoreCorrupt:
             # The other results are returned, and this one is not skipped: a missing answer must not look like none.
             (names,) = connection.execute(_NAMES, (match.number,)).fetchall()

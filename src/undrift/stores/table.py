@@ -39,6 +39,7 @@ class Table:
         name: The table's name; empty for a kind that has none.
         columns: The columns for `read`; empty for derived data.
         read: Row to record; raises StoreCorrupt.
+        where: SQL: the rows that `read` takes; empty for all.
         changes: Types of the values that a commit takes for it.
         prepare: Checks and hashes them, outside of the transaction; raises InputError.
         write: Writes the result of `prepare`; raises StoreError if it contradicts the stored records.
@@ -62,3 +63,4 @@ class Table:
     shared: str = ""
     of_task: bool = False
     of_session: bool = True
+    where: str = ""

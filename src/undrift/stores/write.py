@@ -11,6 +11,7 @@ import apsw
 
 from undrift.errors import InputError, StoreError
 from undrift.stores import checkpoints, decisions, rows, search
+from undrift.stores.pack import pack_session
 from undrift.stores.rows import Row
 from undrift.stores.table import Table, Writing
 from undrift.stores.tables import TABLES
@@ -58,6 +59,8 @@ def write(connection: apsw.Connection, session_id: str, operation: Row, changes:
         checkpoints.extend(writing)
     if writing.indexed:
         search.add(connection, writing.indexed)
+    if writing.refs:
+        pack_session(connection, rows.key(session_id))
     return int(seq)
 
 
