@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -113,17 +114,14 @@ def _hooked(event: str, lines: Callable[[], str]) -> float:
 
 def pairs() -> Iterator[Pair]:
     """Yield every pair of a call and an input, by name, with what measures it."""
-    for call, steps in CALLS.items():
+    for call, (before, work) in CALLS.items():
         for text, given in TEXTS.items():
-            yield (
-                f"{call}: {text}",
-                lambda before=steps[0], call=steps[1], given=given: _in_session(before, call, given),
-            )  # type: ignore[misc]
+            yield f"{call}: {text}", partial(_in_session, before, work, given)
     for shape, (wire, body) in BODIES.items():
-        yield f"prepare: {shape}", lambda wire=wire, body=body: _prepared(wire, body)  # type: ignore[misc]
+        yield f"prepare: {shape}", partial(_prepared, wire, body)
     for event in ("PreCompact", "SessionStart", "UserPromptSubmit"):
         for session, lines in SESSIONS.items():
-            yield f"{event}: {session}", lambda event=event, lines=lines: _hooked(event, lines)  # type: ignore[misc]
+            yield f"{event}: {session}", partial(_hooked, event, lines)
 
 
 def main(arguments: list[str]) -> int:

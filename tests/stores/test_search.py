@@ -63,6 +63,16 @@ def test_a_hit_names_the_original_and_shows_where(store: Store):
     assert len(hit.snippet) < 300
 
 
+def test_of_a_long_text_a_hit_shows_the_place_of_its_first_match(store: Store):
+    add(
+        store,
+        original("a", "much hay " * 5_000 + "the golden-needle is here " + "much hay " * 5_000 + "a golden needle"),
+    )
+    for question in ("needle", "golden-needle"):
+        (hit,) = store.find(question)
+        assert "golden-needle is here" in hit.snippet
+
+
 def test_content_behind_nul_and_lone_surrogates_is_found(store: Store):
     add(store, original("e", "\ud800 first \0 behind \udfff last"))
     (hit,) = store.find("behind")

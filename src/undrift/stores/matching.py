@@ -43,6 +43,10 @@ _SPAN = """SELECT min(first), max(last) FROM (
 _SIZES = "SELECT id, sz FROM search_docsize WHERE id IN (SELECT value FROM json_each(?))"
 _COUNT = "SELECT count(*) FROM (SELECT 1 FROM search WHERE search MATCH ? LIMIT ?)"
 _ADD = "INSERT INTO looked(rowid, text) VALUES(?, CAST(? AS TEXT))"
+_SHOWN_BYTES = 8 << 10
+"""The part of a longer text that a snippet is looked for in: FTS5 compares each match with all others."""
+_MOST_TERMS = 16
+"""Terms of one word that must follow each other: a word of a hundred signs has as many."""
 _BETWEEN = b" \t\r\n!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
 _K1, _B = 1.2, 0.75
 """As FTS5 has them."""
@@ -59,12 +63,13 @@ class Match(NamedTuple):
 class _Sought(NamedTuple):
     """A word of the question: as a phrase, as the terms that the index knows, and as bytes that most texts with it have.
 
-    The bytes of a phrase are without what stands between its words.
+    The bytes of a phrase are without what stands between its words; `begin` are those of its first word.
     """
 
     phrase: str
     terms: str
     trace: bytes
+    begin: bytes
     is_phrase: bool
 
 
@@ -125,11 +130,14 @@ def _words(connection: apsw.Connection, query: str) -> list[_Sought]:
     for word in list(dict.fromkeys(one[:_LONGEST_WORD] for one in text.split()))[:_MOST_WORDS]:
         raw = word.encode()
         parts: Any = tokenizer(raw, apsw.FTS5_TOKENIZE_QUERY, None)
+        if len(parts) > _MOST_TERMS:
+            raw = raw[: parts[_MOST_TERMS - 1][1]]
+            word, parts = raw.decode("utf-8", "replace"), parts[:_MOST_TERMS]
         terms = dict.fromkeys(_quoted(raw[start:end].decode("utf-8", "replace")) for start, end, *_ in parts)
         if terms:
             stem = parts[0][2].removesuffix("i").encode()  # happy has the stem happi
             trace = stem if len(parts) == 1 else raw.lower().translate(None, _BETWEEN)
-            found.append(_Sought(_quoted(word), f"({' AND '.join(terms)})", trace, len(parts) > 1))
+            found.append(_Sought(_quoted(word), f"({' AND '.join(terms)})", trace, stem, len(parts) > 1))
     return found
 
 
@@ -217,6 +225,7 @@ class _Look:
         self.seen: dict[int, _Held] = {}
         """The texts that match the question, by their numbers."""
         self._question = f" {joined} ".join(word.phrase for word in words)
+        self._begins = [word.begin for word in words]
         self._memory = apsw.Connection(":memory:")
         self._memory.execute(_LOOKED)
         self._memory.register_fts5_function("note", self._note)
@@ -232,8 +241,21 @@ class _Look:
                 break
 
     def snippet(self, number: int) -> str:
-        ((found,),) = self._memory.execute(_SNIPPET, (self._question, number)).fetchall()
-        return bytes(found).decode("utf-8", "replace")  # type: ignore[arg-type]
+        """Return the words around the best match; in a long text, around the first."""
+        ((text,),) = self._memory.execute("SELECT CAST(text AS BLOB) FROM looked WHERE rowid = ?", (number,)).fetchall()
+        if len(text) > _SHOWN_BYTES:  # type: ignore[arg-type]
+            self._memory.execute("DELETE FROM looked WHERE rowid = ?", (number,))
+            self._memory.execute(_ADD, (number, self._around_first(text)))  # type: ignore[arg-type]
+        found: list[Any] = self._memory.execute(_SNIPPET, (self._question, number)).fetchall()
+        shown = found[0][0] if found else b" ".join(bytes(text)[:_SHOWN_BYTES].split()[:24])  # type: ignore[arg-type]
+        return bytes(shown).decode("utf-8", "replace")
+
+    def _around_first(self, text: bytes) -> bytes:
+        small = text.lower()
+        places = (small.find(begin) for begin in self._begins)
+        first = min((place for place in places if place >= 0), default=0)
+        start = max(0, first - _SHOWN_BYTES // 8)
+        return text[start : start + _SHOWN_BYTES].decode("utf-8", "ignore").encode()
 
     def _note(self, api: apsw.FTS5ExtensionApi, *_: Any) -> None:
         if api.rowid not in self.seen:

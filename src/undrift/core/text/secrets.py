@@ -26,6 +26,7 @@ _MARKER = r"\[masked:([a-z0-9-]{1,40})\]"
 # A marker may uncover what its secret hid: the value before it now ends earlier. One round finds all but such a case,
 # the second as a rule nothing; the bound keeps a made-up chain of such cases linear.
 _ROUNDS = 8
+_SHORT_CHARACTERS = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,10 @@ def mask(text: str) -> Masked:
     Deterministic and idempotent: a masked text is left as it is. If secrets overlap, one marker covers them all. It
     has the name of the one that begins first; among those of ours before others, then of the longest.
     """
+    return _mask_short(text) if len(text) <= _SHORT_CHARACTERS else _mask(text)
+
+
+def _mask(text: str) -> Masked:
     masked, spans = text, list[MaskedSpan]()
     for _ in range(_ROUNDS):
         found = _merged(_found(masked))
@@ -55,6 +60,10 @@ def mask(text: str) -> Masked:
         spans = sorted(spans + _unmasked(found, spans), key=lambda span: span.start)
         masked = _render(text, spans)
     return Masked(masked, tuple(spans))
+
+
+_mask_short = functools.lru_cache(maxsize=1_024)(_mask)
+"""The short texts of a history are few, and each is read often."""
 
 
 def _render(text: str, spans: list[MaskedSpan]) -> str:
