@@ -20,6 +20,7 @@
         ├── StoreCorrupt     what was read does not match its SHA-256
         ├── DimensionError   a vector of another length than its index holds
         └── RecallError      no original with that reference
+            └── GoneError        it was purged or swept; says when
 
 Law: the core raises only `InputError` and its kind; a message says whose fault it is and what to do.
 """
@@ -32,6 +33,7 @@ __all__ = [
     "Declined",
     "DimensionError",
     "DispatchError",
+    "GoneError",
     "InputError",
     "RecallError",
     "SettingsError",
@@ -165,3 +167,7 @@ class DimensionError(StoreError):
 
 class RecallError(StoreError):
     """No original is known under that reference."""
+
+
+class GoneError(RecallError):
+    """The original was purged or swept; the message says when."""

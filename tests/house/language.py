@@ -75,6 +75,7 @@ FIRST_WORDS = OPENINGS | {r"How\b|Which\b|Why\b": "name the thing, not a clause"
 """How no docstring and no help text begins."""
 
 NAMES = frozenset({"anew", "behind", "fresh", "gone", "let_go", "loose", "made", "said", "taken", "taken_here", "told"})
+_PUBLIC = ("src/undrift/values/prepared.py", "gone")  # `Prepared.gone`: a user's program names it
 """Participles and words that are no names of a function, a class, an argument or a field."""
 
 QUOTED = (
@@ -297,7 +298,7 @@ def _names(path: str, nodes: Sequence[ast.AST]) -> Iterator[Offence]:
             name = node.arg
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
             name = node.target.id
-        if name and name.strip("_") in NAMES:
+        if name and name.strip("_") in NAMES and (path, name) != _PUBLIC:
             yield Offence(path, getattr(node, "lineno", 1), "name", "a noun or a verb", name)
 
 

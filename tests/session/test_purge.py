@@ -7,10 +7,12 @@ from typing import Any
 
 import apsw
 import pytest
+from click.testing import CliRunner
 
 from tests.builders import assistant, body, database_of, opened, parts, rounds, sent, user
 from tests.task_sessions import SUMMARY, TaskSession
-from undrift.errors import InputError, RecallError, StoreBusy, StoreError
+from undrift.cli import main
+from undrift.errors import GoneError, InputError, RecallError, StoreBusy, StoreError
 from undrift.integrations.documents import DocumentChange, Documents
 from undrift.session.session import Session
 from undrift.settings import Settings
@@ -75,6 +77,27 @@ def test_each_action_can_be_recalled_after_a_purge(tmp_path: Path):
     for action in (one for prepared in windows for one in prepared.actions):  # as the README does
         assert session.recall(action.ref)
     assert set(before) - set(windows[0].actions) == {action for action in before if action.ref == ref}
+
+
+def test_what_a_purge_took_is_named_with_its_day_and_so_is_the_refusal_to_recall_it(tmp_path: Path):
+    session, ref, history = paste(tmp_path)
+    before = session.prepare(body(*history))
+    session.purge(ref)
+    after = session.prepare(body(*history))
+    said = "its original was purged on "
+    (gone,) = after.gone
+    assert (gone.kind, gone.ref, gone.reason.startswith(said)) == ("purged", ref, True)
+    assert gone.entry_id in {action.entry_id for action in before.actions}
+    assert (before.gone, after.action_count) == ((), before.action_count - 1)
+    assert "1 gone" in repr(after)
+    assert "gone" not in repr(before)
+    for asked in (ref, gone.entry_id):
+        with pytest.raises(GoneError, match=said):
+            session.recall(asked)
+    assert session.why(ref).reason == gone.reason  # type: ignore[union-attr]
+    session.close()
+    for command in (["recall", ref], ["recall", ref, "--why"]):
+        assert said in CliRunner().invoke(main, [*command, "--home", str(tmp_path)]).output
 
 
 def test_the_same_purge_again_cleans_and_removes_nothing(tmp_path: Path):

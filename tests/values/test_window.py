@@ -155,7 +155,7 @@ VALUES = [
     TaskUpdate(None, Task("t1")),
     Edit(),
     Item(0, "m0", "user", (), 0),
-    Sent((), {}, (), 0, 0, -1),
+    Sent((), {}, (), 0, 0, -1, 0),
 ]
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from undrift.cli.place import agents_client, place_here, places_here
-from undrift.errors import InputError, RecallError, StoreError
+from undrift.errors import GoneError, InputError, RecallError, StoreError
 from undrift.stores.base import Found
 from undrift.stores.contract import Store
 from undrift.stores.opening import engine_of, open_store
@@ -111,6 +111,8 @@ def original_in(store: Store, ref_or_entry: str, session_id: str | None = None) 
         return store.by_entry(session_id, ref_or_entry)
     try:
         return store.original(ref_or_entry)
+    except GoneError:
+        raise
     except RecallError:
         if len(ref_or_entry) == _REF_CHARACTERS:
             raise
@@ -168,7 +170,8 @@ def original_or_task(
         try:
             return first(homes, missing, ways[1])
         except StoreError as other:
-            raise (error if isinstance(other, RecallError) else other) from None
+            is_vague = isinstance(other, RecallError) and not isinstance(other, GoneError)
+            raise (error if is_vague else other) from None
 
 
 def first(homes: Sequence[str], missing: str, look: Callable[[Store, Path], T], *, remedy: str = _REMEDY) -> T:
@@ -179,16 +182,21 @@ def first(homes: Sequence[str], missing: str, look: Callable[[Store, Path], T], 
     it; the message names the homes. Raises StoreError: a store could not be read, and no other one has it.
     """
     unreadable: StoreError | None = None
+    destroyed: GoneError | None = None
     for folder in _folders(homes):
         try:
             with open_store(folder, Scope(), create=False) as store:
                 return look(store, folder)
+        except GoneError as error:
+            destroyed = destroyed or error
         except RecallError:
             continue
         except StoreError as error:
             unreadable = unreadable or error
     if unreadable is not None:
         raise unreadable
+    if destroyed is not None:
+        raise destroyed
     raise RecallError(f"{missing} in {' or '.join(homes)}, or in their replays; {remedy}")
 
 

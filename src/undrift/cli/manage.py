@@ -84,6 +84,7 @@ def _as_json(prepared: Prepared) -> bytes:
         "budget_tokens": prepared.budget_tokens,
         "actions": [asdict(action) for action in prepared.actions],
         "new": [action.ref for action in prepared.new],
+        "gone": [asdict(action) for action in prepared.gone],
         "warnings": list(prepared.warnings),
     }
     body: bytes = prepared.body

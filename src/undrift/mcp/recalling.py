@@ -5,12 +5,11 @@ Law: what comes back stands in a frame that says it is data; nothing is cut with
 
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from undrift.core.text.parts import text_of
-from undrift.errors import InputError, RecallError
+from undrift.errors import GoneError, InputError, RecallError
 from undrift.mcp.arguments import lines_of
 from undrift.mcp.framing import as_data, clipped, one_line
 from undrift.mcp.place import ServedHome
@@ -98,11 +97,19 @@ def _original(
     if _REF.fullmatch(ref):
         from undrift.window.originals import original_of
 
-        with suppress(RecallError, InputError):
+        try:
             found = original_of(store, session_id, ref) if is_bound else store.original(ref)
+        except GoneError:
+            raise
+        except (RecallError, InputError):
+            found = None
     if found is None:
-        with suppress(RecallError):
+        try:
             found = store.by_entry(session_id, ref)
+        except GoneError:
+            raise
+        except RecallError:
+            found = None
     if found is None:
         return None
     return RecalledText(f"original {found.ref}, {described(found)}", text_of(found.entry))

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from undrift.core.text.calibration import Calibration, UsageReport, is_plausible
-from undrift.core.window.actions import scaled
+from undrift.core.window.actions import count_gone, gone_of, scaled
 from undrift.core.window.calling_back import offers_recall, way_back
 from undrift.core.window.fit import TurnPlan
 from undrift.core.window.low_water import Cache
@@ -32,7 +32,7 @@ from undrift.tasks.updates import TaskUpdates
 from undrift.values.prepared import Prepared
 from undrift.values.readings import Heads, StretchReading
 from undrift.window.bound_thinking import binding_of, changes
-from undrift.window.commit import Committer, past_of
+from undrift.window.commit import Carried, Committer, past_of
 from undrift.window.context import SessionContext
 from undrift.window.conversation import Conversation
 from undrift.window.readings import Recorder, TakenOver, reading_key, recalled
@@ -165,9 +165,7 @@ class Preparer:
             warnings=tuple(warnings),
         )
         if items is not None:
-            decided = (decision.entry_id for decision in carried.written if not decision.is_about_our_text)
-            slope = calibration.slope
-            prepared = prepared.telling(window.action_count, lambda: scaled(window.actions, slope), decided)
+            prepared = _telling(prepared, carried, calibration.slope)
         write_turn(self.id, prepared, carried.written)
         return prepared
 
@@ -387,3 +385,16 @@ class Preparer:
 def _is_said(metadata: Mapping[str, Any]) -> bool:
     """Tell if an entry is a text of the user."""
     return metadata.get("role") == "user" and metadata.get("kind") == "text"
+
+
+def _telling(prepared: Prepared, carried: Carried, slope: float) -> Prepared:
+    """Return the result with functions that compute its actions on first use."""
+    window = carried.window
+    decided = (decision.entry_id for decision in carried.written if not decision.is_about_our_text)
+    destroyed = window.items, window.sent, window.ruling, window.placed_in
+    return prepared.telling(
+        window.action_count,
+        lambda: scaled(window.actions, slope),
+        decided,
+        (count_gone(window.sent), lambda: scaled(gone_of(*destroyed), slope)),
+    )

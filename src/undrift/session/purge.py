@@ -8,14 +8,14 @@ import json
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 
 from undrift.core.tasks.life import MAIN_AGENT
-from undrift.core.text.tombstone import purged_tombstone
 from undrift.errors import InputError, RecallError
 from undrift.memory.scopes import USER_SESSION, ScopedMemories
 from undrift.stores.base import Aim, Destroyed, Remains
 from undrift.values.closing import in_turn
-from undrift.values.window import Decision
+from undrift.window.blanking import blanked
 from undrift.window.context import SessionContext
 
 __all__ = ["Purged", "Purger"]
@@ -23,10 +23,6 @@ __all__ = ["Purged", "Purger"]
 _TASK_PREFIX = "task:"
 _DOCUMENT_PREFIX = "document:"
 _SESSION = "session"
-_NOTE = "[A note that stood here was purged.]"
-_REASON = "its original was purged"
-_KEPT = ("anchor", "at", "keep_head", "keep_tail", "name", "task", "thinking")
-"""The figures of a decision that are needed to apply it again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +107,7 @@ class Purger:
         everywhere = self._purged_everywhere(what, at_ms, search_files, only_active=True)
         if everywhere is not None:
             return everywhere
-        done = self._store.purge(self._aims(what), _blank, at_ms=at_ms)
+        done = self._store.purge(self._aims(what), partial(blanked, act="purged", at_ms=at_ms), at_ms=at_ms)
         if done is None or not done.removed:
             everywhere = self._purged_everywhere(what, at_ms, search_files, only_active=False)
             if everywhere is not None:
@@ -135,7 +131,8 @@ class Purger:
         user, store = self._memories.user(), self._memories.user_store
         if user is None or store is None or (only_active and not user.repository.read.by_id((what,))):
             return None
-        done = store.purge([Aim("memory", USER_SESSION, what, MAIN_AGENT)], _blank, at_ms=at_ms)
+        blank = partial(blanked, act="purged", at_ms=at_ms)
+        done = store.purge([Aim("memory", USER_SESSION, what, MAIN_AGENT)], blank, at_ms=at_ms)
         if done is None or not done.removed:
             return None
         user.repository.scour()
@@ -170,14 +167,3 @@ def _path(text: str) -> tuple[str, ...]:
             if isinstance(found, list) and all(isinstance(one, str) for one in found):
                 return tuple(found)
     return tuple(one for one in text.split("/") if one)
-
-
-def _blank(decision: Decision) -> Decision:
-    """Return a decision without its purged original: it counts in the same histories but contains none of the text."""
-    detail = {name: decision.detail[name] for name in _KEPT if name in decision.detail}
-    if decision.kind == "evicted":
-        text = decision.detail.get("text")
-        detail["text"] = None if text is None else purged_tombstone(str(decision.detail.get("task") or "?"))
-    elif decision.kind == "noted":
-        detail["text"] = _NOTE
-    return Decision(decision.entry_id, decision.kind, _REASON, decision.tokens_saved, "", detail)

@@ -330,7 +330,7 @@ class Session(Closing, OfOneProcess):
             ref: The reference of an action, or an entry's id.
 
         Raises:
-            RecallError: Nothing is known under it.
+            RecallError: Nothing is known under it, or it was purged or swept; the message says when.
             StoreCorrupt: The text on disk no longer matches its SHA-256.
 
         >>> call, result, *others = session.prepare(long_body).new
@@ -353,7 +353,7 @@ class Session(Closing, OfOneProcess):
         if not isinstance(ref, str):
             raise InputError(f"a reference must be a text, not {type(ref).__name__}: give `action.ref`")
         if found := self._log.decisions.about(ref):
-            ref = found[-1].ref
+            ref = found[-1].ref or ref
         by_ref = len(ref) == len(ref_of("", ""))
         return original_of(self._store, self.id, ref) if by_ref else self._store.by_entry(self.id, ref)
 

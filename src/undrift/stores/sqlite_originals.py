@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import apsw
 
-from undrift.errors import RecallError, StoreCorrupt
+from undrift.errors import GoneError, RecallError, StoreCorrupt
 from undrift.stores import indexing, rows, segments
 from undrift.stores.base import Found, Known
 from undrift.stores.database import Database
@@ -29,6 +29,10 @@ _BY_ENTRY = (
 )
 _DECISION = f"""SELECT {DECISION_COLUMNS} FROM decisions
     WHERE ref = ? AND to_seq IS NULL ORDER BY number DESC LIMIT 1"""  # noqa: S608
+_GONE = f"""SELECT {DECISION_COLUMNS} FROM decisions
+    WHERE ref IS NULL AND json_extract(detail, '$.gone_ref') = ? AND to_seq IS NULL ORDER BY number DESC LIMIT 1"""  # noqa: S608
+_GONE_ENTRY = f"""SELECT {DECISION_COLUMNS} FROM decisions WHERE session_id = ? AND entry_id = ? AND ref IS NULL
+    AND to_seq IS NULL ORDER BY number DESC LIMIT 1"""  # noqa: S608
 _NAMES = f"""SELECT CAST(ref AS BLOB), CAST({segments.SESSION} AS BLOB), CAST(CASE WHEN o.segment IS NULL THEN entry_id
     ELSE coalesce((SELECT d.entry_id FROM decisions d WHERE d.ref = o.ref LIMIT 1), '') END AS BLOB), CAST(type AS BLOB)
     FROM originals o WHERE number = ?"""  # noqa: S608 - constants of ours
@@ -52,7 +56,9 @@ class SqliteOriginals:
 
     def decision(self, ref: str) -> Decision | None:
         found = next(map(decision_from, self._read(_DECISION, rows.key(ref))), None)
-        if found is not None and found.ref != ref:
+        if found is None:
+            return next(map(decision_from, self._read(_GONE, rows.key(ref))), None)
+        if found.ref != ref:
             raise StoreCorrupt(f"decision about {ref!r}: {_WRONG_WAY}")
         return found
 
@@ -71,6 +77,8 @@ class SqliteOriginals:
             raise StoreCorrupt(f"original {ref!r}: {_WRONG_WAY}")
         if self._read(_DECISION, rows.key(ref)):  # no answer and a damaged index must not look alike
             raise StoreCorrupt(f"original {ref!r} is not found, though a decision names it; {_WRONG_WAY}")
+        for row in self._read(_GONE, rows.key(ref)):
+            raise GoneError(f"{ref}: {decision_from(row).reason}")
         raise RecallError(f"no original {ref[:64]!r} in {self._database.path.parent}; check the reference and --home")
 
     def by_entry(self, session_id: str, entry_id: str) -> Original:
@@ -81,6 +89,8 @@ class SqliteOriginals:
             raise StoreCorrupt(f"original of entry {entry_id!r}: {_WRONG_WAY}")
         if self._read(_DECIDED, rows.key(session_id), rows.key(entry_id)):
             raise StoreCorrupt(f"the original of entry {entry_id!r} is not found, though it was decided; {_WRONG_WAY}")
+        for row in self._read(_GONE_ENTRY, rows.key(session_id), rows.key(entry_id)):
+            raise GoneError(f"{entry_id[:64]}: {decision_from(row).reason}")
         raise RecallError(
             f"session {session_id[:64]!r} has no original of an entry {entry_id[:64]!r}; check both ids and --home"
         )

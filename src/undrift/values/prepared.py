@@ -11,11 +11,15 @@ __all__ = ["Prepared"]
 
 
 class _Late:
-    """A place for the number of actions of a `Prepared`, for what makes them, and for the entries of the new ones."""
+    """A place for the number of actions of a `Prepared`, for what makes them, and for the entries of the new ones.
 
-    __slots__ = ("_late",)
+    The same for the changes whose originals are destroyed.
+    """
+
+    __slots__ = ("_late", "_late_gone")
 
     _late: tuple[int, Callable[[], tuple[Action, ...]], frozenset[str]]
+    _late_gone: tuple[int, Callable[[], tuple[Action, ...]]]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -33,13 +37,15 @@ class Prepared(_Late):
         tokens_before: Tokens of the request as the client sent it, system and tools included.
         tokens_after: Tokens of the body to send, counted the same way.
         budget_tokens: The active budget.
-        actions: One per block that left or changed, re-applied ones included, in the order of the window. A block whose
-            original was purged has none: there is nothing to recall.
+        actions: One per block that left or changed, re-applied ones included, in the order of the window. Each can be
+            recalled.
         headers: HTTP headers that must go with the edited body.
         warnings: Sentences for a human; empty when all is well.
         new: What left on this turn: those of `actions` that were decided now, in the same order. Pins and notes are not
             among them, nor decisions of another process or of the session from which this one was forked. It does not count for equality, because a
             retry finds everything decided.
+        gone: The blocks that left and whose originals were destroyed since, by `Session.purge` or a sweep. The `kind` is
+            ``purged`` or ``swept``, the `reason` says when.
     """
 
     body: Any
@@ -50,15 +56,24 @@ class Prepared(_Late):
     headers: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     new: tuple[Action, ...] = field(default=(), compare=False)
+    gone: tuple[Action, ...] = ()
 
-    def telling(self, count: int, make: Callable[[], tuple[Action, ...]], decided: Iterable[str] = ()) -> "Prepared":
-        """Return this value with a function that computes its actions on first use: a long session has 10,000.
+    def telling(
+        self,
+        count: int,
+        make: Callable[[], tuple[Action, ...]],
+        decided: Iterable[str] = (),
+        destroyed: tuple[int, Callable[[], tuple[Action, ...]]] = (0, tuple),
+    ) -> "Prepared":
+        """Return this value with functions that compute its actions on first use: a long session has 10,000.
 
-        `decided`: the ids of the entries about which this turn decided.
+        `decided`: the ids of the entries about which this turn decided. `destroyed`: how many originals are, and a
+        function that computes their actions.
         """
-        object.__delattr__(self, "actions")
-        object.__delattr__(self, "new")
+        for name in ("actions", "new", "gone"):
+            object.__delattr__(self, name)
         object.__setattr__(self, "_late", (count, make, frozenset(decided)))
+        object.__setattr__(self, "_late_gone", destroyed)
         return self
 
     @property
@@ -73,6 +88,12 @@ class Prepared(_Late):
         late = getattr(self, "_late", None)
         return len(self.new) if late is None else len(late[2])
 
+    @property
+    def _gone_count(self) -> int:
+        """The number of destroyed originals, without computing their actions."""
+        late = getattr(self, "_late_gone", None)
+        return len(self.gone) if late is None else late[0]
+
     def __repr__(self) -> str:
         size = many(self.budget_tokens, "token")
         if self.tokens_before != self.tokens_after:
@@ -80,14 +101,17 @@ class Prepared(_Late):
         else:
             size = f"{number(self.tokens_after)} of {size}"
         parts = [size, many(self.action_count, "action"), f"{number(self._new_count)} new"]
+        parts += [f"{number(self._gone_count)} gone"] if self._gone_count else []
         parts += [many(len(self.warnings), "warning")] if self.warnings else []
         return f"{type(self).__name__}({', '.join(parts)})"
 
     def __getattr__(self, name: str) -> tuple[Action, ...]:
-        if name not in ("actions", "new"):
+        if name not in ("actions", "new", "gone"):
             raise AttributeError(name)
         _, make, decided = self._late
-        if name == "actions":
+        if name == "gone":
+            made = self._late_gone[1]()
+        elif name == "actions":
             made = make()
         else:
             made = tuple(one for one in self.actions if one.entry_id in decided) if decided else ()

@@ -144,17 +144,18 @@ class Action:
             - ``folded``: the noise of a result left
             - ``evicted``: its task has ended, and a tombstone takes its place
             - ``pinned``, ``noted``: a pin or a note was added
+            - ``purged``, ``swept``: it left, and its original is destroyed; only in `Prepared.gone`
         entry_id: The block's id, stable across turns and restarts.
         reason: One sentence for a human.
         tokens_saved: What it frees in each window from now on; negative for a pin and a note. In the provider's tokens
             once it has reported some.
-        ref: The reference for `Session.recall` and `Session.why`.
+        ref: The reference for `Session.recall` and `Session.why`; of a destroyed original, `Session.recall` says when.
         what: The block for a person, such as ``result of Read src/app.py`` or ``text of the agent``. A call leaves with
             its result, as two actions, the call first. Empty for a pin and a note, and for a block that left before
             this process began.
     """
 
-    kind: Literal["pruned", "cut", "trimmed", "folded", "evicted", "pinned", "noted"]
+    kind: Literal["pruned", "cut", "trimmed", "folded", "evicted", "pinned", "noted", "purged", "swept"]
     entry_id: str
     reason: str
     tokens_saved: int
@@ -223,6 +224,7 @@ class Decision:
             - ``fold``: how a result is folded
             - ``anchor``, ``pin``: the place of a pin
             - ``text``: a tombstone or a note
+            - ``gone``, ``gone_ref``: of a destroyed original: ``purged`` or ``swept``, and the reference that it had
     """
 
     entry_id: str
@@ -242,7 +244,8 @@ class Decision:
 class Sent:
     """The parts that replace an edited item.
 
-    `rewritten_at`: number of the history's newest item when something of it was last rewritten; -1 for never.
+    `rewritten_at`: number of the history's newest item when something of it was last rewritten; -1 for never. `destroyed`:
+    the number of its blocks whose originals are destroyed; `actions` does not count them.
     """
 
     entries: tuple[ContextEntry, ...]
@@ -251,6 +254,7 @@ class Sent:
     actions: int
     tokens: int
     rewritten_at: int
+    destroyed: int = 0
 
 
 @dataclass(frozen=True, slots=True)

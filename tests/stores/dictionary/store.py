@@ -15,7 +15,7 @@ from tests.stores.dictionary.purging import destroy, doomed, remains
 from tests.stores.dictionary.records import Home, Session, as_json, integer
 from tests.stores.dictionary.searching import DictionarySearch, words_of
 from tests.stores.dictionary.timeline import go_back, state_of
-from undrift.errors import InputError, RecallError, StoreError
+from undrift.errors import GoneError, InputError, RecallError, StoreError
 from undrift.stores.base import (
     Aim,
     Context,
@@ -236,7 +236,7 @@ class DictionaryStore:
 
     def decision(self, ref: str) -> Decision | None:
         every = [one for session in self._home.sessions.values() for one in session.now.decisions.values()]
-        return next((one for one in reversed(every) if ref and one.ref == ref), None)
+        return next((one for one in reversed(every) if ref and ref in (one.ref, one.detail.get("gone_ref"))), None)
 
     def buffer(self, session_id: str) -> tuple[ContextEntry, ...]:
         session = self._home.of(session_id)
@@ -255,6 +255,8 @@ class DictionaryStore:
         for session in self._home.sessions.values():
             if ref in session.archive:
                 return session.archive[ref][1]
+        if (gone := self.decision(ref)) is not None:
+            raise GoneError(f"{ref}: {gone.reason}")
         raise RecallError(f"no original {ref[:64]!r}")
 
     def by_entry(self, session_id: str, entry_id: str) -> Original:
@@ -262,6 +264,9 @@ class DictionaryStore:
         for _, one in reversed(session.archive.values()):
             if one.entry.id == entry_id and (one.source == "window" or one.ref in session.now.originals):
                 return one
+        gone = next((one for one in self.decided(session_id) if one.entry_id == entry_id and not one.ref), None)
+        if gone is not None:
+            raise GoneError(f"{entry_id}: {gone.reason}")
         raise RecallError(f"no original of an entry {entry_id[:64]!r}")
 
     def find(self, query: str, *, session_id: str | None = None, limit: int = 10) -> tuple[Found, ...]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
-from undrift.core.window.actions import actions_of
+from undrift.core.window.actions import actions_of, is_gone
 from undrift.core.window.additions import note_entry, pin_text
 from undrift.core.window.fit import TurnPlan
 from undrift.core.window.log import PLACED, Log, place_of, place_rewritten, taken_at
@@ -22,7 +22,14 @@ __all__ = ["Window"]
 
 _GONE = Edit()
 
-_OF_SENT = ("rewritten_at", "actions", "action_count", "notes")  # cached values that depend on `sent` alone
+_OF_SENT = (
+    "rewritten_at",
+    "actions",
+    "action_count",
+    "gone",
+    "gone_count",
+    "notes",
+)  # cached values that depend on `sent` alone
 _OF_ITEMS = ("entries", "thinking", "_shorter")  # those that also depend on the items
 
 
@@ -162,7 +169,8 @@ class Window:
         about = [d for block in outline.blocks if (d := self.ruling.get(block)) is not None and d.kind == "pruned"]
         if not about or len(about) < len(outline.pairs):
             return None
-        return _nothing(len(about), len([d for d in about if d.ref]), self._rewritten_at(about))
+        actions = sum(1 for d in about if d.ref)
+        return _nothing(len(about), actions, self._rewritten_at(about), sum(map(is_gone, about)))
 
     def _rewritten_at(self, about: Iterable[Decision | None]) -> int:
         """Return the number of the newest item when the last of these decisions was made."""
@@ -175,9 +183,9 @@ class Window:
         if not found:
             return None
         rewritten_at = self._rewritten_at(about)
-        actions = sum(1 for d in found if d.ref)
+        actions, destroyed = sum(1 for d in found if d.ref), sum(map(is_gone, found))
         if len(found) == len(about) and all(d.kind == "pruned" for d in found):  # most items of a long history
-            return _nothing(len(about), actions, rewritten_at)
+            return _nothing(len(about), actions, rewritten_at, destroyed)
         edits: dict[int, Edit] = {}
         live, appended = [], []
         for place, (entry, decision) in enumerate(zip(item.entries, about, strict=True)):
@@ -191,7 +199,7 @@ class Window:
             live.append(entry)
             appended.append(text)
         tokens = sum(e.token_count for e in live)
-        return Sent(tuple(live), edits, tuple(appended), actions, tokens, rewritten_at)
+        return Sent(tuple(live), edits, tuple(appended), actions, tokens, rewritten_at, destroyed)
 
     def _left(self, entry: ContextEntry, decision: Decision) -> tuple[Edit, list[ContextEntry]]:
         """Return the edit of a block, and the entry that replaces it."""
@@ -330,12 +338,12 @@ class Window:
 
     @cached_property
     def actions(self) -> tuple[Action, ...]:
-        """The changes of this history's blocks, in order; a purged original has none."""
+        """The changes of this history's blocks that can be recalled, in order."""
         return actions_of(self.items, self.sent, self.ruling, self.placed_in)
 
     @cached_property
     def action_count(self) -> int:
-        """The number of `actions`; it is counted without building them."""
+        """The number of `actions`, without building them."""
         return sum(sent.actions for sent in self.sent.values())
 
     @property
@@ -382,9 +390,9 @@ class Window:
 
 
 @lru_cache(maxsize=1_000)
-def _nothing(blocks: int, actions: int, rewritten_at: int) -> Sent:
+def _nothing(blocks: int, actions: int, rewritten_at: int, destroyed: int) -> Sent:
     """Return the replacement of a removed item; all items that one prune removed share it."""
-    return Sent((), dict.fromkeys(range(blocks), _GONE), (), actions, 0, rewritten_at)
+    return Sent((), dict.fromkeys(range(blocks), _GONE), (), actions, 0, rewritten_at, destroyed)
 
 
 def _gives_way(decision: Decision | None) -> bool:

@@ -112,7 +112,7 @@ class Prune:
 class Left:
     """The blocks of one origin that were removed or cut."""
 
-    kind: Literal["pruned", "cut", "trimmed", "folded", "evicted", "pinned", "noted"]
+    kind: Literal["pruned", "cut", "trimmed", "folded", "evicted", "pinned", "noted", "purged", "swept"]
     what: Origin
     tool: str | None
     blocks: int
