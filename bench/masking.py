@@ -2,7 +2,7 @@
 
 The kinds are those of tests/core/text/canaries.toml, which was written down before any rule that is to find them. A secret
 is hidden if neither it nor its last twelve characters can be read where it stood. Kinds that are held out of every tuning
-count, and are never named. ``--write`` raises docs/figures.json, and lowers none of its numbers; ``--alarms DIR...`` counts
+count, and are never named. ``--write`` raises docs/figures.json, writes docs/masking.md, and lowers no number; ``--alarms DIR...`` counts
 what is masked of recorded sessions, ``--cost`` times it, ``--src DIR`` measures another tree.
 """
 
@@ -10,27 +10,26 @@ import argparse
 import base64
 import hashlib
 import json
-import random
 import sys
-import time
+import textwrap
 import tomllib
 import urllib.parse
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any
 
-__all__ = ["CANARIES", "CONTEXTS", "GROUPS", "Canary", "Context", "canaries", "figures", "hidden", "is_asked", "main", "measure", "missed", "table", "worse"]  # fmt: skip
+from bench.masking_cost import LOOP, alarms, cost
+
+__all__ = ["CANARIES", "CONTEXTS", "Canary", "Context", "GROUPS", "PAGE", "canaries", "figures", "hidden", "is_asked", "main", "measure", "missed", "part", "share", "table", "with_part", "worse"]  # fmt: skip
 
 _ROOT = Path(__file__).parents[1]
 _FIGURES = _ROOT / "docs" / "figures.json"
+PAGE = _ROOT / "docs" / "masking.md"
 CANARIES = _ROOT / "tests" / "core" / "text" / "canaries.toml"
 GROUPS = ("own", "named", "line", "held out", "all")
 _TAIL = 12
-_LEAST_CHARACTERS = 12  # of a recorded text: a shorter one holds no secret
-_LOOP = 3_000_000
 
 Mask = Callable[[str], Any]
 
@@ -243,92 +242,48 @@ def table(found: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-# --- false alarms, and what it costs -------------------------------------------------------------------------------
+def share(found: dict[str, Any], name: str, *groups: str) -> float:
+    """Return the share of hidden secrets in a context."""
+    counts = [found["contexts"][name][group] for group in groups]
+    return sum(count for count, _ in counts) / sum(tried for _, tried in counts)
 
 
-def _texts(value: Any) -> Iterator[str]:
-    """Yield every text of a JSON value."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for inner in value.values():
-            yield from _texts(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _texts(inner)
-
-
-def alarms(mask: Mask, folders: Sequence[Path]) -> tuple[dict[str, Any], dict[str, Counter[str]]]:
-    """Count what is masked of recorded sessions, each text once; the second value holds the texts, and is not for a file."""
-    seen: set[bytes] = set()
-    characters = masked = 0
-    values: dict[str, Counter[str]] = defaultdict(Counter)
-    paths = sorted(path for folder in folders for path in folder.rglob("*.jsonl"))
-    for path in paths:
-        for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
-            try:
-                row = json.loads(line)
-            except ValueError:
-                continue
-            for text in _texts(row):
-                digest = hashlib.sha256(text.encode("utf-8", "replace")).digest()
-                if len(text) < _LEAST_CHARACTERS or digest in seen:
-                    continue
-                seen.add(digest)
-                characters += len(text)
-                for span in mask(text).spans:
-                    masked += span.length
-                    values[span.name][text[span.start : span.start + span.length]] += 1
-    return {"recordings": len(paths), "characters": characters, "masked": masked}, values
-
-
-def _loop_seconds() -> float:
-    started, number = time.process_time(), 0
-    for _ in range(_LOOP):
-        number += 1  # noqa: SIM113 - the loop is the measure
-    return time.process_time() - started
-
-
-def _cost_texts() -> dict[str, str]:
-    """Return a megabyte of each usual text, and one of the canaries."""
-    rng, size = random.Random(1), 1_000_000
-    words = (_ROOT / "CHANGELOG.md").read_text(encoding="utf-8").split()
-    logs = (
-        f"2026-01-02T03:04:{i % 60:02} INFO \x1b[32m[{i:x}]\x1b[0m GET /api/v1/items?id={i}&page=2 200"
-        f" {rng.getrandbits(128):032x} {i * 7}ms\n"
-        for i in range(12_000)
-    )
-    rows = [
-        {"id": i, "sha": f"{rng.getrandbits(160):040x}", "token_count": i, "path": f"/srv/{i}/a.py"}
-        for i in range(12_000)
+def part(found: dict[str, Any], misses: dict[str, list[str]]) -> str:
+    """Write the part of docs/masking.md that is made of figures."""
+    asked, tried = found["asked"]
+    kinds = found["contexts"]["bare"]["all"][1]
+    lines = [
+        f"**Measured** on {found['date']} by `{found['command']}`, with {kinds} kinds. It asks for {tried:,} pairs of a kind",
+        f"and a context that tells it; {asked:,} are hidden ({asked / tried:.1%}).",
+        "",
+        table(found),
+        "",
     ]
-    kinds = " ".join(row.value for row in canaries())
-    texts = {
-        "prose": " ".join(rng.choice(words) for _ in range(170_000)),
-        "code": "".join(  # not core/text: its rules hold the beginning of every token
-            path.read_text(encoding="utf-8")
-            for path in sorted((_ROOT / "src").rglob("*.py"))
-            if path.parent.name != "text"
-        ),
-        "logs": "".join(logs),
-        "JSON": json.dumps(rows),
-        "base64": base64.b64encode(rng.randbytes(750_000)).decode(),
-        "canaries": kinds * (size // len(kinds) + 1),
-    }
-    return {name: text[:size] for name, text in texts.items()}
+    if before := found.get("before"):
+        said = " and ".join(f"{row['pairs'][0]:,} at {row['commit']}" for row in before)
+        hidden_pairs, pairs = found["pairs"]
+        lines += [f"With the pairs that nothing tells, {hidden_pairs:,} of {pairs:,} are hidden. It was {said}.", ""]
+    if false := found.get("alarms"):
+        rate = false["masked"] / false["characters"]
+        lines += [
+            f"**False alarms:** {false['recordings']} recorded sessions of other people have {false['characters']:,} characters.",
+            f"{false['masked']} of them are masked ({rate:.5%}; at most 0.001% may be), most of these passwords of test suites.",
+            "",
+        ]
+    lines += ["**Missed**, by name, where something tells them:", "", "```"]
+    by_kinds: dict[str, list[str]] = {}
+    for name, missing in misses.items():
+        by_kinds.setdefault("\n".join(textwrap.wrap(" ".join(missing), 118, break_on_hyphens=False)), []).append(name)
+    for missing_lines, names in by_kinds.items():
+        lines += [f"in {', '.join(names)}:", textwrap.indent(missing_lines or "none", "  ")]
+    lines.append("```")
+    return "\n".join(lines)
 
 
-def cost(mask: Mask) -> dict[str, float]:
-    """Say how many loops of 3,000,000 additions a megabyte of each text takes, at best of three."""
-    found = {}
-    for name, text in _cost_texts().items():
-        ratios = []
-        for _ in range(3):
-            loop, started = _loop_seconds(), time.process_time()
-            mask(text)
-            ratios.append((time.process_time() - started) / loop / len(text) * 1e6)
-        found[name] = round(min(ratios), 2)
-    return found
+def with_part(text: str, found: dict[str, Any], misses: dict[str, list[str]]) -> str:
+    """Return the page with its part written from the figures."""
+    head, mark, rest = text.partition("<!-- figures: masking -->\n")
+    return f"{head}{mark}{part(found, misses)}\n{rest[rest.index('<!-- end -->') :]}"
 
 
 # --- the command ---------------------------------------------------------------------------------------------------
@@ -345,8 +300,8 @@ def _mask_of(source: Path | None) -> Mask:
     return mask
 
 
-def _written(now: dict[str, Any]) -> int:
-    """Raise the figures on disk, or say what fell."""
+def _written(now: dict[str, Any], misses: dict[str, list[str]]) -> int:
+    """Raise the figures on disk and write the page, or say what fell."""
     figures_on_disk = json.loads(_FIGURES.read_text(encoding="utf-8"))
     before = figures_on_disk.get("masking", {})
     if before and (fell := worse(before, now)):
@@ -359,6 +314,7 @@ def _written(now: dict[str, Any]) -> int:
         **now,
     }
     _FIGURES.write_text(json.dumps(figures_on_disk, indent=1) + "\n", encoding="utf-8")
+    PAGE.write_text(with_part(PAGE.read_text(encoding="utf-8"), figures_on_disk["masking"], misses), encoding="utf-8")
     return 0
 
 
@@ -377,8 +333,8 @@ def main(arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
     mask = _mask_of(options.src)
     if options.cost:
-        for name, ratio in cost(mask).items():
-            print(f"{name:9} {ratio:6.2f} loops of {_LOOP:,} additions for a megabyte")
+        for name, ratio in cost(mask, [row.value for row in canaries()]).items():
+            print(f"{name:9} {ratio:6.2f} loops of {LOOP:,} additions for a megabyte")
         return 0
     if options.alarms:
         return _print_alarms(mask, options)
@@ -390,7 +346,7 @@ def main(arguments: Sequence[str]) -> int:
     )
     for name, kinds in missed(results).items():
         print(f"\n{name}: {len(kinds)} missed by name: {' '.join(kinds)}")
-    return _written(now) if options.write else 0
+    return _written(now, missed(results)) if options.write else 0
 
 
 def _print_alarms(mask: Mask, options: argparse.Namespace) -> int:

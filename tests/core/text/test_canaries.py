@@ -8,7 +8,21 @@ from typing import Any
 
 import pytest
 
-from bench.masking import CANARIES, CONTEXTS, canaries, figures, is_asked, main, measure, missed, table, worse
+from bench.masking import (
+    CANARIES,
+    CONTEXTS,
+    PAGE,
+    canaries,
+    figures,
+    is_asked,
+    main,
+    measure,
+    missed,
+    share,
+    table,
+    with_part,
+    worse,
+)
 from undrift.core.text.secrets import mask
 
 FIGURES: dict[str, Any] = json.loads((Path(__file__).parents[3] / "docs" / "figures.json").read_text(encoding="utf-8"))
@@ -36,6 +50,18 @@ def test_no_number_falls_and_one_that_rises_is_written_down(results):
     assert counts(now) == counts(FIGURES["masking"]), (
         "more is hidden: raise the figures, `python -m bench.masking --write`"
     )
+
+
+@pytest.mark.parametrize("name", CONTEXTS)
+def test_nine_of_ten_kinds_are_hidden_wherever_something_tells_them(name, results):
+    now = figures(results)
+    assert share(now, name, "own", "line") >= 0.9
+    assert not CONTEXTS[name].has_name or share(now, name, "named") >= 0.9
+
+
+def test_the_page_has_the_figures_and_what_is_missed(results):
+    page = PAGE.read_text(encoding="utf-8")
+    assert with_part(page, FIGURES["masking"], missed(results)) == page, "run `python -m bench.masking --write`"
 
 
 def test_a_mask_that_does_nothing_hides_nothing_and_one_that_takes_all_hides_all():
