@@ -81,6 +81,22 @@ def test_an_older_home_gives_the_same_window_and_is_kept_as_it_was(old: Old):
     assert database(old.home).read_bytes() != before
 
 
+def test_the_originals_of_an_older_home_are_packed_in_steps_and_give_the_same_windows(old: Old):
+    with SqliteStore.open(old.home) as store:
+        kept = [store.original(ref) for ref in (one.ref for one in store.decisions("old").values()) if ref]
+        steps = list(iter(lambda: store.pack(5_000), 0))
+        assert sum(steps) >= sum(one.source == "window" for one in kept) > 0
+        assert [store.original(one.ref) for one in kept] == kept
+        assert [store.by_entry("old", one.entry.id) for one in kept] == kept
+        assert store.integrity() == ()
+    connection = raw(old.home)
+    assert connection.execute(
+        "SELECT count(*) FROM originals WHERE source = 'window' AND segment IS NULL"
+    ).fetchall() == [(0,)]
+    connection.close()
+    assert old.sent() == old.window
+
+
 def test_every_record_carries_its_scope(old: Old):
     SqliteStore.open(old.home).close()
     connection = raw(old.home)
@@ -104,7 +120,8 @@ def test_older_code_refuses_the_newer_home_by_name(old: Old):
 @pytest.mark.parametrize("version", VERSIONS)
 def test_an_update_that_is_killed_at_any_moment_is_done_by_the_next_one(tmp_path: Path, version: int):
     code = (
-        "import sys; from undrift.stores.sqlite import SqliteStore; print(1, flush=True); SqliteStore.open(sys.argv[1])"
+        "import sys; from undrift.stores.sqlite import SqliteStore; print(1, flush=True)\n"
+        "store = SqliteStore.open(sys.argv[1])\nwhile store.pack(5_000): pass"
     )
     with Forks(code, "import undrift.stores.sqlite") as children:
         killed_again_and_again(tmp_path, version, children)

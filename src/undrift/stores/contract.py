@@ -309,6 +309,14 @@ class CareStore(Protocol):
         """Rebuild the index of `OriginalStore.find` from the originals; the results stay the same."""
         ...
 
+    def pack(self, most_bytes: int) -> int:
+        """Compress some originals that a commit of today's layout would have compressed; return how many.
+
+        One call holds the lock once. Call it again until it returns 0; at the end of a session it also packs a rest that
+        is small. No record changes. `most_bytes`: about so many bytes of text.
+        """
+        ...
+
     def integrity(self) -> tuple[str, ...]:
         """Check every record and return the problems as sentences; empty if there are none."""
         ...

@@ -33,8 +33,9 @@ _DELETE = "DELETE FROM originals WHERE number = ?"
 _PACK = """INSERT INTO originals(number, ref, session_id, source, entry_id, type, token_count, timestamp, entry_seq, from_seq,
     sha256, record_sha256, content, segment, place)
     VALUES(?, ?, '', 'window', ?, '', 0, 0, 0, ?, x'', x'', x'', ?, ?)"""
-_SESSIONS = """SELECT DISTINCT session_id FROM originals
-    WHERE session_id > '' AND source = 'window' AND to_seq IS NULL ORDER BY session_id"""
+_NEXT_SESSION = """SELECT session_id FROM originals
+    WHERE session_id > ? AND source = 'window' AND to_seq IS NULL ORDER BY session_id LIMIT 1"""
+"""The rows of packed originals have no session of their own."""
 
 
 def pack_session(
@@ -70,13 +71,14 @@ def pack_session(
 
 def pack_some(connection: apsw.Connection, most_bytes: int) -> int:
     """Pack about so many bytes of plain originals of any sessions; return how many originals. 0: there are none left."""
-    packed = 0
-    sessions: list[Any] = connection.execute(_SESSIONS).fetchall()
-    for (session,) in sessions:
+    packed, session = 0, ""
+    while most_bytes > 0:
+        found: list[Any] = connection.execute(_NEXT_SESSION, (session,)).fetchall()
+        if not found:
+            break
+        session = found[0][0]
         number, size_bytes = pack_session(connection, session, 0, most_bytes)
         packed, most_bytes = packed + number, most_bytes - size_bytes - _ROW_BYTES * number
-        if most_bytes <= 0:
-            break
     return packed
 
 

@@ -40,6 +40,7 @@ from undrift.stores.operations import (
     operation_row,
     session_from,
 )
+from undrift.stores.pack import pack_some
 from undrift.stores.ratings import ratings
 from undrift.stores.sqlite_originals import SqliteOriginals
 from undrift.stores.write import check_scope, check_since, prepared, write
@@ -268,6 +269,10 @@ class SqliteStore(SqliteOriginals, Closing):
         with self._database.using() as connection, transaction(connection):
             search.reset(connection)
         indexing.catch_up(self._database.using)
+
+    def pack(self, most_bytes: int) -> int:
+        with self._database.using() as connection, transaction(connection):
+            return pack_some(connection, most_bytes)
 
     def integrity(self) -> tuple[str, ...]:
         with self._database.using() as connection:

@@ -117,6 +117,7 @@ def uses(store: Store) -> dict[str, Callable[[], object]]:
         "sessions": store.sessions,
         "newest_session": store.newest_session,
         "rebuild_search": store.rebuild_search,
+        "pack": lambda: store.pack(1),
         "integrity": store.integrity,
     }
 

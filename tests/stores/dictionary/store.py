@@ -353,6 +353,11 @@ class DictionaryStore:
     def rebuild_search(self) -> None:
         assert self._home is not None
 
+    def pack(self, most_bytes: int) -> int:
+        assert self._home is not None
+        assert most_bytes >= 0
+        return 0
+
     def integrity(self) -> tuple[str, ...]:
         assert self._home is not None
         return ()
