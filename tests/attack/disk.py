@@ -255,7 +255,7 @@ ROWS = (
     Row(
         "faults of every write, sync, open and rename",
         "not in the trial",
-        of_program("tests.proof.faults", "--stride 4", "--stride 60", r"(?P<attempts>[\d,]+) runs, [\d,]+ with a fault, (?P<failed>\d+) false"),
+        of_program("tests.proof.faults", "--stride 10", "--stride 60", r"(?P<attempts>[\d,]+) runs, [\d,]+ with a fault, (?P<failed>\d+) false"),
     ),
     Row(
         "12 writers in 12 processes",
