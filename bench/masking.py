@@ -245,7 +245,7 @@ def table(found: dict[str, Any]) -> str:
 def share(found: dict[str, Any], name: str, *groups: str) -> float:
     """Return the share of hidden secrets in a context."""
     counts = [found["contexts"][name][group] for group in groups]
-    return sum(count for count, _ in counts) / sum(tried for _, tried in counts)
+    return float(sum(count for count, _ in counts) / sum(tried for _, tried in counts))
 
 
 def part(found: dict[str, Any], misses: dict[str, list[str]]) -> str:
