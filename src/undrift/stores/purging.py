@@ -78,9 +78,11 @@ def traces_of(database: Database, pieces: Sequence[Piece], search_files: bool = 
         chosen = [path for path in chosen if path not in own]
     held = {path: some for path in chosen for some in [traces.held(path, pieces)] if some}
     known: dict[Piece, list[str]] = {}
-    if held and not own.intersection(unsearched):
+    if not own.intersection(unsearched):
         with database.using() as connection:
             known = traces.copies(connection, set().union(*held.values()))
+            for piece, names in traces.packed_copies(connection, pieces).items():  # compressed, no file shows them
+                known.setdefault(piece, []).extend(names)
     left = [path for path, some in held.items() if path not in own or some - set(known)]
     return Remains(
         _shown(left, home),

@@ -6,6 +6,7 @@ Law: knows only its own table and the places in `originals`; runs on a connectio
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import apsw
@@ -27,6 +28,7 @@ __all__ = [
     "numbers_of",
     "originals_of",
     "problems",
+    "segments_in",
     "texts",
 ]
 
@@ -84,10 +86,10 @@ class StoredSegment(NamedTuple):
     session: bytes
     raw: bytes
 
-    def held(self) -> list[tuple[int, PackedOriginal]]:
-        """Return the originals with their places. Raises StoreCorrupt: undrift did not write it."""
+    def originals(self) -> list[PackedOriginal]:
+        """Return the originals in their order. Raises StoreCorrupt: undrift did not write it."""
         try:
-            return list(records(self.raw))
+            return [one for _, one in records(self.raw)]
         except FORGED as error:
             raise _forged(self.number, error) from error
 
@@ -177,14 +179,15 @@ def has_all(connection: apsw.Connection, numbers: Collection[int]) -> bool:
 
 def originals_of(connection: apsw.Connection, session: str | bytes) -> Iterator[PackedOriginal]:
     """Yield the packed originals of a session, without those in damaged segments."""
-    read = SegmentReader(connection)
-    segments: list[Any] = connection.execute(_OF_SESSION, (session,)).fetchall()
-    for (segment,) in segments:
-        try:
-            held = read.segment(segment).held()
-        except StoreCorrupt:
-            continue
-        yield from (one for _, one in held)
+    found: list[Any] = connection.execute(_OF_SESSION, (session,)).fetchall()
+    for segment in _readable(connection, found):
+        yield from segment.originals()
+
+
+def segments_in(connection: apsw.Connection) -> Iterator[StoredSegment]:
+    """Yield all segments but the damaged ones."""
+    found: list[Any] = connection.execute("SELECT number FROM segments ORDER BY number").fetchall()
+    yield from _readable(connection, found)
 
 
 def numbers_of(connection: apsw.Connection, session: str | bytes) -> list[int]:
@@ -195,7 +198,7 @@ def numbers_of(connection: apsw.Connection, session: str | bytes) -> list[int]:
     segments: list[Any] = connection.execute(_OF_SESSION, (session,)).fetchall()
     for (segment,) in segments:
         try:
-            found += [one.number for _, one in read.segment(segment).held()]
+            found += [one.number for one in read.segment(segment).originals()]
         except StoreCorrupt:
             found += _pointing(connection, segment)
     return sorted(found)
@@ -216,7 +219,7 @@ def forget(connection: apsw.Connection, numbers: Collection[int]) -> None:
         session, kept = b"", []
         try:
             session = read.segment(number).session
-            kept = [one for _, one in read.segment(number).held() if one.number not in gone]
+            kept = [one for one in read.segment(number).originals() if one.number not in gone]
         except StoreCorrupt:
             if not gone.issuperset(_pointing(connection, number)):
                 raise
@@ -252,6 +255,13 @@ def problems(connection: apsw.Connection, check: Callable[[bytes, PackedOriginal
     for number, originals in held:
         if seen.get(number, 0) != originals:
             yield f"segment {number} holds {originals} originals, and {seen.get(number, 0)} rows point into it; {rows.REMEDY}"
+
+
+def _readable(connection: apsw.Connection, numbers: Iterable[tuple[int]]) -> Iterator[StoredSegment]:
+    read = SegmentReader(connection)
+    for (number,) in numbers:
+        with suppress(StoreCorrupt):
+            yield read.segment(number)
 
 
 def _newest(connection: apsw.Connection, session: str | bytes) -> StoredSegment | None:

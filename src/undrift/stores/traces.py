@@ -16,7 +16,9 @@ from typing import Any, NamedTuple
 
 import apsw
 
-__all__ = ["Piece", "copies", "files", "held", "pieces"]
+from undrift.stores.segments import segments_in
+
+__all__ = ["Piece", "copies", "files", "held", "packed_copies", "pieces"]
 
 _MOST_PIECES = 256
 _OF_ONE_TEXT = 8
@@ -102,6 +104,23 @@ def copies(connection: apsw.Connection, wanted: Iterable[Piece]) -> dict[Piece, 
             for (one,) in rows:
                 found.setdefault(piece, []).append(f"{kind} {bytes(one).decode('utf-8', 'replace')[:64]}")
     return found
+
+
+def packed_copies(connection: apsw.Connection, wanted: Iterable[Piece]) -> dict[Piece, list[str]]:
+    """Return the pieces that packed originals still contain, each with the names of some of these originals."""
+    found: dict[Piece, list[str]] = {}
+    pieces = list(wanted)
+    for segment in segments_in(connection):
+        near = [one for one in pieces if len(found.get(one, ())) < _MOST_COPIES and _is_in(one, segment.raw)]
+        for original in segment.originals() if near else ():
+            for piece in near:
+                if _is_in(piece, original.content):
+                    found.setdefault(piece, []).append(f"original {original.ref[:64]}")
+    return found
+
+
+def _is_in(piece: Piece, text: bytes) -> bool:
+    return any(form in text for form in piece.forms)
 
 
 def _of(text: str) -> Iterator[Piece]:
