@@ -220,6 +220,16 @@ ROWS = (
     Row("power cut: mixed operations, 2 seeds", "600 cuts: 600", _cut(("mixed", 300, 1), ("mixed", 300, 2))),
     Row("power cut: memory, 2 seeds", "600: 600", _cut(("memory", 300, 1), ("memory", 300, 2))),
     Row("power cut: tasks and facts", "600: 537 (63 half done, F7)", _cut(("tasks", 300, 1), ("facts", 300, 2))),
+    Row(
+        "power cut: turns, buffers, pins, and the outside measure",
+        "1,800 in all: 1,800",
+        of_program(
+            "tests.proof.powercut",
+            "--cuts 600 --outside 100",
+            "--cuts 20 --operations 45 --outside 5",
+            r"synchronous=FULL: (?:the outside measure, )?(?P<attempts>[\d,]+) cuts[^\n]*?: (?P<failed>\d+) lost",
+        ),
+    ),
     Row("power cut: controls (2 settings must lose)", "96 and 76 of 100 fail", _controls),
     Row(
         "kill -9 of the gateway, 12 sessions in parallel",

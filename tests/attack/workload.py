@@ -134,6 +134,9 @@ class Attacked:
         if refs:
             self.session.purge(refs[number % len(refs)])
 
+    def _pack(self, number: int) -> None:
+        self.session._store.pack(8_000)
+
     def _rewind(self, number: int) -> None:
         self.session.rewind(max(0, len(self.session.history()) - 2))
 
