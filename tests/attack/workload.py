@@ -34,9 +34,10 @@ KINDS: Mapping[str, tuple[str, ...]] = {
         "fact",
         "purge",
         "turn",
+        "pack",
         "rewind",
         "undo",
-    ),
+    ),  # fmt: skip
     "memory": ("remember", "supersede", "turn", "supersede", "rewind", "admit", "prune", "remember", "purge"),
     "tasks": ("start", "turn", "complete", "update"),
     "facts": ("fact", "fact", "invalidate", "compact"),
