@@ -37,7 +37,7 @@ KINDS: Mapping[str, tuple[str, ...]] = {
         "pack",
         "rewind",
         "undo",
-    ),  # fmt: skip
+    ),
     "memory": ("remember", "supersede", "turn", "supersede", "rewind", "admit", "prune", "remember", "purge"),
     "tasks": ("start", "turn", "complete", "update"),
     "facts": ("fact", "fact", "invalidate", "compact"),
