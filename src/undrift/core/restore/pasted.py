@@ -5,7 +5,7 @@ Law: pure, and linear in the text. A sign is enough; a line without any counts a
 
 import re
 from collections.abc import Iterable, Sequence
-from itertools import chain
+from itertools import chain, pairwise
 
 __all__ = ["pasted_lines", "without_quotations"]
 
@@ -28,7 +28,7 @@ _ONE_LINE = re.compile(
 )
 _TO_THE_END = re.compile(
     r"""\s{0,3}(?:
-        \[Pasted\ text | Contents\ of\ .{1,200}:\s*$ | (?:From|Subject|Author|Date):\ | commit\ [0-9a-f]{6,40}\s*$
+        \[Pasted\ text | Contents\ of\ .{1,200}:\s*$ | (?:From|Subject|Author|Date|Assignee|Reporter|Priority|Severity|Status):\ | commit\ [0-9a-f]{6,40}\s*$
       | On\ .{1,200}\ wrote:\s*$ | diff\ --git\ | Traceback\ \(most | Message\ from\ | [$\u276f⏺⎿]\s+\S
       | (?:Human|User|Assistant|AI|System|Developer):\s | \w{1,40}@[\w.-]{1,80}[:\ ]\S{0,200}[$#]\s
     )""",
@@ -38,41 +38,20 @@ _TO_THE_END = re.compile(
 
 _WORD = re.compile(r"[a-z']{2,20}+")
 _OTHERS_TEXT = frozenset(
-    {
-        "article",
-        "chat",
-        "comment",
-        "comments",
-        "conversation",
-        "diff",
-        "email",
-        "error",
-        "errors",
-        "excerpt",
-        "feedback",
-    }
-    | {
-        "issue",
-        "log",
-        "logs",
-        "mail",
-        "message",
-        "output",
-        "page",
-        "paste",
-        "patch",
-        "post",
-        "reply",
-        "report",
-        "response",
-    }
-    | {"review", "reviews", "snippet", "ticket", "trace", "traceback", "transcript", "website"}
+    {"answer", "article", "chat", "comment", "comments", "conversation", "diff", "documentation", "email", "error"}
+    | {"errors", "excerpt", "feedback", "guide", "issue", "log", "logs", "mail", "manual", "message", "output", "page"}
+    | {"paste", "patch", "post", "reply", "report", "response", "review", "reviews", "snippet", "ticket", "trace"}
+    | {"traceback", "transcript", "tutorial", "website", "wiki"}
 )
 _BROUGHT = frozenset({"copied", "filed", "pasted", "posted", "received", "reported", "sent", "wrote"})
-_POINTS_AT = frozenset({"following", "get", "got", "here", "here's", "see", "these", "this"})
+_COPIED = frozenset({"copied", "forwarded", "pasted", "verbatim"})
+_POINTS_AT = frozenset({"following", "from", "get", "got", "here", "here's", "see", "these", "this"})
 _SAYS = frozenset({"reads", "said", "says", "states", "writes", "wrote"})
 
 _QUOTATION = re.compile(r'"[^"]{40,}"|“[^“”]{40,}”|«[^«»]{40,}»|„[^„“”]{40,}[“”]')
+_SAID = re.compile(
+    r"(\b(?:answered|replied|said|says|sent|told|writes|wrote)\b[^:.!?,]{0,30}(?::|, quote,)\s)(.{40,})", re.IGNORECASE
+)
 _INDENTED = re.compile(r" {4}|\t")
 
 
@@ -98,8 +77,8 @@ def pasted_lines(lines: Sequence[str]) -> set[int]:
 
 
 def without_quotations(line: str, gap: str) -> str:
-    """Return a line with `gap` in the place of each sentence between quotation marks; a name in them stays."""
-    return _QUOTATION.sub(lambda found: found[0][0] + gap + found[0][-1], line)
+    """Return a line with `gap` for each sentence between quotation marks, and for all that another said behind a colon."""
+    return _SAID.sub(rf"\1{gap}", _QUOTATION.sub(lambda found: found[0][0] + gap + found[0][-1], line))
 
 
 def _introduces(lines: Sequence[str], number: int) -> bool:
@@ -109,11 +88,13 @@ def _introduces(lines: Sequence[str], number: int) -> bool:
         return False
     words = _WORD.findall(line.lower())
     named = next((place for place, word in enumerate(words) if word in _OTHERS_TEXT), None)
+    if not _COPIED.isdisjoint(words) or ("copy", "it") in pairwise(words):
+        return True
     if not line.endswith(":"):
         return named is not None and not _BROUGHT.isdisjoint(words[:named])
-    if words and words[-1] in _SAYS:
+    if words and words[-1] in _SAYS | _OTHERS_TEXT:
         return True
-    return named is not None and (len(words) == 1 or not (_BROUGHT | _POINTS_AT).isdisjoint(words[:named]))
+    return named is not None and not (_BROUGHT | _POINTS_AT).isdisjoint(words[:named])
 
 
 def _between(count: int, signs: Sequence[int]) -> set[int]:
