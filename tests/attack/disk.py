@@ -242,7 +242,7 @@ ROWS = (
         ),
     ),
     Row("kill -9 of a dispatcher", "4 kills: 0 failed", of_tests("tests/dispatch/test_runner.py", short="crash")),
-    Row("kill -9 during a migration", "15: 15", of_tests("tests/stores/test_migrations.py", short="killed or fails")),
+    Row("kill -9 during a migration, 12 kills a layout", "15: 15", of_tests("tests/stores/test_scopes.py", "tests/stores/test_migrations.py", short="step_that_is_killed")),
     Row("old code on a new store", "1: 1", of_tests("tests/stores/test_migrations.py::test_a_newer_file_is_refused_and_never_touched")),
     Row("disk full (tmpfs 900k)", "5: 5", _full),
     Row("read-only file system and folder", "5: 0 (F3)", of_tests("tests/stores/test_read_only.py")),

@@ -99,7 +99,8 @@ class Judge:
         old = [] if everything else noted[: self._judged]
         some = self._soaked.random.sample(old, min(len(old), JUDGED_EACH_KILL))
         place = place_of(self._soaked.home, self._soaked.repo, shares=True)
-        self._found.lost += lost(place, SESSION, [*some, *(noted if everything else noted[self._judged :])])
+        missed = lost(place, SESSION, [*some, *(noted if everything else noted[self._judged :])])
+        self._found.lost = list(dict.fromkeys([*self._found.lost, *missed]))
         self._judged = len(noted)
         self._found.refused = [*self._soaked.refused, *(f"provider: {text}" for text in self._provider.refusals)]
         command = program("doctor", "--json", f"--home={self._soaked.home}")
