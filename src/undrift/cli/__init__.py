@@ -71,6 +71,7 @@ _STORE = CommandGroup(
         "adopt": ("undrift.cli.adopt:adopt_command", "Take over records of an earlier version."),
         "rebuild": ("undrift.cli.memory:rebuild_command", "Rebuild the search indexes."),
         "purge": ("undrift.cli.time_travel:purge_command", "Delete stored data for good."),
+        "sweep": ("undrift.cli.sweep:sweep_command", "Delete the removed texts of old sessions."),
     },
 )
 

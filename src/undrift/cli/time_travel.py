@@ -147,7 +147,7 @@ def diff_command(earlier: str, later: str | None, session: str | None, home: str
 def purge_command(
     what: str, yes: bool, search_files: bool, session: str | None, home: str | None, as_json: bool
 ) -> None:
-    """Delete stored data for good. No other command deletes any.
+    """Delete stored data for good. Only it and `undrift store sweep` delete any.
 
     WHAT is a reference, task:ID or a memory's id. With --session, it can also be document:PATH, or the word
     `session` for the whole session. The bytes are overwritten in the store's file. Then the files of this project in

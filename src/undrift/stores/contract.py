@@ -31,6 +31,7 @@ from undrift.stores.document_contract import DocumentStore
 from undrift.stores.memory_contract import MemoryStore
 from undrift.values.facts import FactVersion
 from undrift.values.readings import Heads, StretchReading
+from undrift.values.retention import SessionSize
 from undrift.values.scope import Scope
 from undrift.values.window import ContextEntry, Decision, Original, Tasks
 
@@ -44,6 +45,7 @@ __all__ = [
     "PurgeStore",
     "SessionStore",
     "Store",
+    "SweepStore",
     "TimelineStore",
     "WorkStore",
 ]
@@ -262,7 +264,7 @@ class TimelineStore(Protocol):
 
 
 class PurgeStore(Protocol):
-    """The purge, which is the only way to destroy data."""
+    """The purge. It and the sweep are the only ways to destroy data."""
 
     def purge(self, aims: Sequence[Aim], blank: Callable[[Decision], Decision], *, at_ms: int) -> Destroyed | None:
         """Destroy all versions of the data of the first aim that matches, and log the purge.
@@ -286,6 +288,26 @@ class PurgeStore(Protocol):
             search_files: Search all files, however large; else those that take no noticeable time.
 
         Raises StoreBusy: other processes read all the time; the records are removed nevertheless.
+        """
+        ...
+
+
+class SweepStore(Protocol):
+    """The sweep: originals of old sessions are destroyed, and the decisions about them stay."""
+
+    def sweepable(self) -> tuple[SessionSize, ...]:
+        """Return the sessions that have originals to sweep, with their sizes."""
+        ...
+
+    def sweep(self, session_id: str, blank: Callable[[Decision], Decision], *, at_ms: int) -> int:
+        """Destroy the originals that left a session's windows, and log the sweep; return their number.
+
+        Pins and entries in a buffer stay. The same again after an interruption continues.
+
+        Args:
+            session_id: The session.
+            blank: Returns a decision without its original, and with the day of the sweep.
+            at_ms: The time, in Unix milliseconds.
         """
         ...
 
@@ -343,6 +365,7 @@ class Store(
     DocumentStore,
     TimelineStore,
     PurgeStore,
+    SweepStore,
     SessionStore,
     CareStore,
     Protocol,

@@ -6,7 +6,7 @@ the same purge again.
 
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -21,7 +21,7 @@ from undrift.stores.purge import Doomed, delete_records, destroy_memories, destr
 from undrift.stores.segments import texts
 from undrift.values.window import Decision
 
-__all__ = ["in_steps"]
+__all__ = ["in_steps", "originals_in_steps"]
 
 T = TypeVar("T")
 
@@ -41,10 +41,7 @@ def in_steps(use: Use, found: Doomed, blank: Callable[[Decision], Decision]) -> 
     for table in reversed(list(found.records)):  # tags before their tasks
         for _ in range(found.records[table] // _ROWS):
             removed[table] += steps.run(partial(delete_records, aim=found.aim, table=table, most=_ROWS))
-    with use() as connection:
-        numbers, ordered = numbers_of(connection, found.refs), in_order(connection, found.refs)
-    steps.take_out_words(numbers)
-    for refs in _batches(ordered, _ROWS)[:-1]:
+    for refs in _without_words(use, steps, found.refs)[:-1]:
         steps.run(partial(destroy_originals, refs=refs, blank=blank))
     for ids in _batches(sorted(found.memories), _ROWS)[:-1]:
         steps.run(partial(destroy_memories, ids=ids))
@@ -53,6 +50,21 @@ def in_steps(use: Use, found: Doomed, blank: Callable[[Decision], Decision]) -> 
         known = found.mentions._replace(operations=frozenset(seqs))
         steps.run(partial(thin_log, names=names, known=known, whose=found.whole_session, is_part=True))
     return removed
+
+
+def originals_in_steps(use: Use, refs: Collection[str], blank: Callable[[Decision], Decision]) -> None:
+    """Delete all of these originals, with their words and those of decisions about them."""
+    steps = _Steps(use)
+    for some in _without_words(use, steps, refs):
+        steps.run(partial(destroy_originals, refs=some, blank=blank))
+
+
+def _without_words(use: Use, steps: "_Steps", refs: Collection[str]) -> list[Sequence[str]]:
+    """Remove words of originals from the index; return their references, in parts for one transaction each."""
+    with use() as connection:
+        numbers, ordered = numbers_of(connection, refs), in_order(connection, refs)
+    steps.take_out_words(numbers)
+    return _batches(ordered, _ROWS)
 
 
 class _Steps:

@@ -17,7 +17,7 @@ from undrift.errors import InputError
 from undrift.stores import dispatch as dispatch_table
 from undrift.stores import documents as documents_table
 from undrift.stores import facts as facts_table
-from undrift.stores import indexing, newest, purging, rewinding, rows, search, timeline
+from undrift.stores import indexing, newest, purging, rewinding, rows, search, sweeping, timeline
 from undrift.stores import marks as marks_table
 from undrift.stores import readings as readings_table
 from undrift.stores import tasks as tasks_table
@@ -47,6 +47,7 @@ from undrift.stores.write import check_scope, check_since, prepared, write
 from undrift.values.closing import Closing
 from undrift.values.facts import FactVersion
 from undrift.values.readings import Heads, StretchReading
+from undrift.values.retention import SessionSize
 from undrift.values.scope import Scope
 from undrift.values.window import Decision, Tasks
 
@@ -166,6 +167,12 @@ class SqliteStore(SqliteOriginals, Closing):
         """Overwrite the remains of a purge in the file, and search the files of the home for more."""
         text = clean(self._database.using, self._database.busy_timeout_ms)
         return purging.traces_of(self._database, destroyed.pieces, search_files)._replace(text=text)
+
+    def sweepable(self) -> tuple[SessionSize, ...]:
+        return tuple(self._database.ask(sweeping.sizes))
+
+    def sweep(self, session_id: str, blank: Callable[[Decision], Decision], *, at_ms: int) -> int:
+        return sweeping.sweep(self._database.using, session_id, blank, at_ms)
 
     def search_memories(self, embedder: Embedder | None = None, index: str = "exact") -> StoredMemories:
         """Return the search of memories; LanceDB stores its copy of the vectors next to the file."""

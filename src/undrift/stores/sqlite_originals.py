@@ -29,6 +29,7 @@ _BY_ENTRY = (
 )
 _DECISION = f"""SELECT {DECISION_COLUMNS} FROM decisions
     WHERE ref = ? AND to_seq IS NULL ORDER BY number DESC LIMIT 1"""  # noqa: S608
+_SWEPT = "SELECT count(DISTINCT session_id) FROM operations WHERE kind = 'sweep'"
 _GONE = f"""SELECT {DECISION_COLUMNS} FROM decisions
     WHERE ref IS NULL AND json_extract(detail, '$.gone_ref') = ? AND to_seq IS NULL ORDER BY number DESC LIMIT 1"""  # noqa: S608
 _GONE_ENTRY = f"""SELECT {DECISION_COLUMNS} FROM decisions WHERE session_id = ? AND entry_id = ? AND ref IS NULL
@@ -79,6 +80,12 @@ class SqliteOriginals:
             raise StoreCorrupt(f"original {ref!r} is not found, though a decision names it; {_WRONG_WAY}")
         for row in self._read(_GONE, rows.key(ref)):
             raise GoneError(f"{ref}: {decision_from(row).reason}")
+        swept = self._read(_SWEPT)[0]
+        if swept[0]:
+            raise RecallError(
+                f"no original {ref[:64]!r} in {self._database.path.parent}; check the reference. The texts of "
+                f"{swept[0]:,} sessions were swept"
+            )
         raise RecallError(f"no original {ref[:64]!r} in {self._database.path.parent}; check the reference and --home")
 
     def by_entry(self, session_id: str, entry_id: str) -> Original:

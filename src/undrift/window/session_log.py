@@ -256,7 +256,7 @@ class SessionLog:
         Raises StoreError: the store cannot be read.
         """
         seq = self._store.last_seq(self._session_id)
-        moves = self._store.operations(self._session_id, ("rewind", "undo", "purge"))
+        moves = self._store.operations(self._session_id, ("rewind", "undo", "purge", "sweep"))
         if moves and moves[-1].seq > self._reset_at:
             self.reset()
             return True

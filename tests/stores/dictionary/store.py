@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self, TypeVar
 from tests.stores.dictionary.changes import Writing, write
 from tests.stores.dictionary.documents import DictionaryDocuments
 from tests.stores.dictionary.memories import MemoryReader
-from tests.stores.dictionary.purging import destroy, doomed, remains
+from tests.stores.dictionary.purging import Doomed, destroy, doomed, remains
 from tests.stores.dictionary.records import Home, Session, as_json, integer
 from tests.stores.dictionary.searching import DictionarySearch, words_of
 from tests.stores.dictionary.timeline import go_back, state_of
@@ -31,6 +31,7 @@ from undrift.stores.base import (
 )
 from undrift.values.facts import FactVersion
 from undrift.values.readings import Heads, StretchReading
+from undrift.values.retention import SessionSize
 from undrift.values.scope import Scope
 from undrift.values.window import ContextEntry, Decision, Original, Tasks
 
@@ -181,6 +182,26 @@ class DictionaryStore:
         counted = session.then(seq).counted
         texts = [(one.payload or {}).get("scratchpad") for one in session.log if one.seq in counted]
         return next((text for text in reversed(texts) if isinstance(text, str)), "")
+
+    def sweepable(self) -> tuple[SessionSize, ...]:
+        found = []
+        for name, session in self._home.sessions.items():
+            texts = [one.entry.content for _, one in session.archive.values() if one.source == "window"]
+            used = [one.at_ms for one in session.log if one.kind not in ("sweep", "purge")]
+            if texts and used:
+                found.append(
+                    SessionSize(
+                        name, max(used), len(texts), sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
+                    )
+                )
+        return tuple(found)
+
+    def sweep(self, session_id: str, blank: Callable[[Decision], Decision], *, at_ms: int) -> int:
+        refs = {ref for ref, (_, one) in self._home.of(session_id).archive.items() if one.source == "window"}
+        with self._writing(Context(self.scope.of(session_id), at_ms), "sweep", None) as writing:
+            destroy(writing.home, Doomed(Aim("original", session_id), refs, set(), frozenset(), (), {}), blank)
+            writing.session, writing.payload = writing.home.of(session_id), {"originals": len(refs)}
+        return len(refs)
 
     def purge(self, aims: Sequence[Aim], blank: Callable[[Decision], Decision], *, at_ms: int) -> Destroyed | None:
         home, name = self._home, aims[0].session_id
