@@ -12,7 +12,7 @@ from collections import Counter
 from pathlib import Path
 from random import Random
 
-from tests.stores.builders import add, database, original, prune
+from tests.stores.builders import add, database, noise, original, prune
 from undrift.errors import RecallError, StoreCorrupt, StoreError
 from undrift.stores.sqlite import SqliteStore
 from undrift.values.window import Decision, Original
@@ -25,8 +25,8 @@ Truth = dict[str, Original]
 
 
 def _filled(home: Path) -> Truth:
-    """A store that was closed as it should be, so that all of it is in one file."""
-    truth = {one.ref: one for one in (original(f"e{i}", f"content {i} " * (20 + i)) for i in range(ORIGINALS))}
+    """A store that was closed as it should be, so that all of it is in one file; segments have a good part of it."""
+    truth = {one.ref: one for one in (original(f"e{i}", f"content {i} {noise(800 + i)}") for i in range(ORIGINALS))}
     with SqliteStore.open(home) as store:
         for one in truth.values():
             add(store, one, prune_them=True)
