@@ -15,7 +15,7 @@ _LINE = r"(?:\\\r?\n|[^\r\n]){0,4096}+"
 _BREAK = r"(?:\r?\n|(?:\\{1,4}r)?\\{1,4}n)"
 _GAP = r"(?:\s|\\{1,4}[nrt]){1,16}+"
 _WORD = r"[^\s\"'`\\]{1,255}+"
-_GIVEN = r"\\{0,3}[\"']?([^\s\"'`\\|<>]{3,512}+)"
+_GIVEN = r"(?:\\{0,3}[\"'])?([^\s\"'`\\|<>]{3,512}+)"
 
 
 def _in_line(name: str, literals: str, inner: str, accept: Callable[[str], bool]) -> Pattern:
@@ -49,10 +49,12 @@ def _cookies(match: re.Match[str]) -> _Parts:
 # --- a Kubernetes secret -------------------------------------------------------------------------------------------
 
 _DOCUMENT = 16_384
-_DATA = rf"(?:^|{_BREAK}|[{{,]\s{{0,64}}\\{{0,3}}\")([ ]{{0,16}})(?:data|stringData)\\{{0,3}}\"?:[ ]?\{{?(?=\s|\\|\")"
+_DATA = (
+    rf"(?:^|{_BREAK}|[{{,]\s{{0,64}}\\{{0,3}}\")([ ]{{0,16}})(?:data|stringData)(?:\\{{0,3}}\")?:[ ]?\{{?(?=\s|\\|\")"
+)
 _ENTRY = (
-    rf"(?:{_BREAK}[ ]{{1,16}}| )?\\{{0,3}}\"?[A-Za-z0-9._-]{{1,48}}+\\{{0,3}}\"?:[ ]?\\{{0,3}}[\"']?"
-    rf"([^\s\"'`\\{{}}\[\],]{{4,65536}}+)\\{{0,3}}[\"']?,?"
+    rf"(?:{_BREAK}[ ]{{1,16}}| )?(?:\\{{0,3}}\")?[A-Za-z0-9._-]{{1,48}}+(?:\\{{0,3}}\")?:[ ]?(?:\\{{0,3}}[\"'])?"
+    rf"([^\s\"'`\\{{}}\[\],]{{4,65536}}+)(?:\\{{0,3}}[\"'])?,?"
 )
 
 
@@ -137,7 +139,7 @@ COMMANDS: tuple[tuple[str, str, str, Callable[[str], bool]], ...] = (
     (
         "url-password",
         "curl",
-        r"\s(?:-[a-zA-Z]{0,6}[uU]|--user|--proxy-user)[ =]?\\{0,3}[\"']?[^\s:\"'`\\]{0,128}:([^\s\"'`\\|<>]{2,512}+)",
+        r"\s(?:-[a-zA-Z]{0,6}[uU]|--user|--proxy-user)[ =]?(?:\\{0,3}[\"'])?[^\s:\"'`\\]{0,128}:([^\s\"'`\\|<>]{2,512}+)",
         is_given,
     ),
     (
@@ -151,7 +153,7 @@ COMMANDS: tuple[tuple[str, str, str, Callable[[str], bool]], ...] = (
     ("option-password", "mongo mongosh mongodump", rf"\s-p ?{_GIVEN}", _is_glued_password),
     ("option-password", "docker podman helm", rf"\slogin\s[^|;&]{{0,64}}\s?-p ?{_GIVEN}", _is_glued_password),
     ("option-password", "ldapsearch ldapmodify ldapadd", rf"\s-w ?{_GIVEN}", is_given),
-    ("option-password", "smbclient", rf"\s-U ?\\{{0,3}}[\"']?[^\s%\"']{{1,128}}%{_GIVEN}", is_given),
+    ("option-password", "smbclient", rf"\s-U ?(?:\\{{0,3}}[\"'])?[^\s%\"']{{1,128}}%{_GIVEN}", is_given),
     ("option-password", "openssl", rf"\s-pass(?:in|out)? pass:{_GIVEN}", is_given),
 )
 """Commands that are given a password: the marker's name, their names, what finds it in their line, and what it must be."""
@@ -219,7 +221,7 @@ NAMED_VALUES: tuple[Pattern, ...] = (
     Pattern(
         "docker-auth",
         ("auth",),
-        r"(?<=[\"_])auth\\{0,3}[\"']?[ \t]{0,4}[:=][ \t]{0,4}\\{0,3}[\"']?([A-Za-z0-9+/_-]{8,4096}+={0,2}+)",
+        r"(?<=[\"_])auth(?:\\{0,3}[\"'])?[ \t]{0,4}[:=][ \t]{0,4}(?:\\{0,3}[\"'])?([A-Za-z0-9+/_-]{8,4096}+={0,2}+)",
         1,
         _is_auth,
         in_word=True,
