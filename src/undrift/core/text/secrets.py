@@ -62,8 +62,10 @@ def _mask(text: str) -> Masked:
     return Masked(masked, tuple(spans))
 
 
-_mask_short = functools.lru_cache(maxsize=1_024)(_mask)
-"""The short texts of a history are few, and each is read often."""
+@functools.lru_cache(maxsize=1_024)
+def _mask_short(text: str) -> Masked:
+    """Mask a short text: those of a history are few, and each is read often."""
+    return _mask(text)
 
 
 def _render(text: str, spans: list[MaskedSpan]) -> str:
