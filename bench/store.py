@@ -1,8 +1,7 @@
 """What the store costs above plain SQLite: the same rows through it and through apsw alone, in one run.
 
 Law: every side has the same durability (WAL, synchronous=FULL), and what it takes is ready before the clock runs. Beside
-the store stand: a row kept once, in one table (what is promised is measured against it); that and a full-text row; and
-all that the store keeps (operation, original, decision, hashes, search index, in the same tables), inserted unchecked.
+the store stand: a row kept once, in one table (what is promised is measured against it), and that and a full-text row.
 """
 
 import hashlib
@@ -20,11 +19,7 @@ import apsw
 from bench.figures import Figure, Report, cpu_ms, interleaved, ratio_claim, wall_ms
 from undrift.core.text.refs import ref_of
 from undrift.stores.base import Context
-from undrift.stores.decisions import decision_row
-from undrift.stores.migrations import migrate
-from undrift.stores.operations import operation_row
-from undrift.stores.originals import original_row
-from undrift.stores.rows import Row, raw
+from undrift.stores.rows import Row
 from undrift.stores.sqlite import SqliteStore
 from undrift.values.scope import Scope
 from undrift.values.window import ContextEntry, Decision, Original
@@ -47,14 +42,6 @@ _INSERT = "INSERT INTO plain VALUES(?, ?, ?, ?, ?, ?, ?)"
 _INSERT_WORDS = "INSERT INTO words VALUES(?)"
 _SELECT = "SELECT * FROM plain WHERE ref = ?"
 _SEARCH = "SELECT rowid, -rank, snippet(words, 0, '', '', '', 24) FROM words WHERE words MATCH ? ORDER BY rank LIMIT 10"
-_ADD_OPERATION = """INSERT INTO operations(session_id, kind, at_ms, record_sha256, payload)
-    VALUES(?, ?, ?, ?, ?) RETURNING seq"""
-_ADD_ORIGINAL = """INSERT INTO originals(ref, session_id, source, entry_id, type, token_count, timestamp, entry_seq,
-    sha256, record_sha256, metadata, masked, content, from_seq, number)
-    VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
-_ADD_DECISION = """INSERT INTO decisions(session_id, entry_id, kind, reason, tokens_saved, ref, record_sha256, detail,
-    from_seq) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)"""
-_ADD_SEARCH = "INSERT INTO search(rowid, session, text) VALUES(?, ?, ?)"
 
 Clock = Callable[[Callable[[], object]], float]
 
@@ -66,10 +53,6 @@ class _TurnBatch(NamedTuple):
     decisions: list[Decision]
     plain: list[Row]
     words: list[Row]
-    operation: Row
-    kept: list[Row]
-    decided: list[Row]
-    searched: list[Row]
 
 
 def measure(rounds: int = 5, rows: int = ROWS) -> Report:
@@ -87,11 +70,9 @@ def measure(rounds: int = 5, rows: int = ROWS) -> Report:
         with (
             SqliteStore.open(folder / "home") as store,
             closing(_database(folder / "plain.db")) as plain,
-            closing(_database(folder / "alike.db")) as alike,
         ):
             plain.execute(_TABLES)
-            migrate(alike)
-            sides = _Sides(store, plain, alike, rows)
+            sides = _Sides(store, plain, rows)
             _writes(report, sides, rounds)
             _reads(report, sides, rounds)
             _searches(report, sides, rounds)
@@ -99,17 +80,16 @@ def measure(rounds: int = 5, rows: int = ROWS) -> Report:
 
 
 class _Sides:
-    """A store and two plain databases, filled with the same rows, and new ones for all."""
+    """A store and a plain database, filled with the same rows, and new ones for all."""
 
-    def __init__(self, store: SqliteStore, plain: apsw.Connection, alike: apsw.Connection, rows: int) -> None:
-        self.store, self.plain, self.alike, self.rows = store, plain, alike, rows
+    def __init__(self, store: SqliteStore, plain: apsw.Connection, rows: int) -> None:
+        self.store, self.plain, self.rows = store, plain, rows
         self._number = 0
         self._random = Random(3)
         for start in range(0, rows, _FILLED_AT_ONCE):
             batch = self.fresh(min(_FILLED_AT_ONCE, rows - start))
             self.commit(batch)
             self.insert_with_words(batch)
-            self.insert_alike(batch)
 
     def fresh(self, count: int) -> _TurnBatch:
         """Make entries that no side has; the numbers are those of the rows where all sides take all of them."""
@@ -118,16 +98,11 @@ class _Sides:
         texts = _texts(count, seed=first)
         originals = [_original(number, text) for number, text in enumerate(texts, first)]
         decisions = [Decision(one.entry.id, "pruned", "over budget", 50, one.ref) for one in originals]
-        session = raw(SESSION).hex()
         return _TurnBatch(
             originals,
             decisions,
             [_row(one) for one in originals],
             [(text,) for text in texts],
-            operation_row(SESSION, "prune", 1, None),
-            [(*original_row(one), number) for number, one in enumerate(originals, first)],
-            [decision_row(SESSION, one) for one in decisions],
-            [(number, session, text) for number, text in enumerate(texts, first)],
         )
 
     def refs(self, count: int) -> list[str]:
@@ -145,13 +120,6 @@ class _Sides:
             self.plain.executemany(_INSERT, batch.plain)
             self.plain.executemany(_INSERT_WORDS, batch.words)
 
-    def insert_alike(self, batch: _TurnBatch) -> None:
-        with _transaction(self.alike):
-            ((seq,),) = self.alike.execute(_ADD_OPERATION, batch.operation).fetchall()
-            self.alike.executemany(_ADD_ORIGINAL, [(*row[:-1], seq, row[-1]) for row in batch.kept])
-            self.alike.executemany(_ADD_DECISION, [(*row, seq) for row in batch.decided])
-            self.alike.executemany(_ADD_SEARCH, batch.searched)
-
 
 def _writes(report: Report, sides: _Sides, rounds: int) -> None:
     """One evicted entry, then a batch of them; wall time as well, as the caller waits for the disk."""
@@ -164,7 +132,6 @@ def _writes(report: Report, sides: _Sides, rounds: int) -> None:
         "store": sides.commit,
         "plain insert": sides.insert,
         "plain insert and full-text row": sides.insert_with_words,
-        "the same rows and index, unchecked": sides.insert_alike,
     }
 
     def once(act: Callable[[_TurnBatch], None], commits: int, size: int, clock: Clock) -> float:

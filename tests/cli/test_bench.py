@@ -18,7 +18,7 @@ def test_the_older_spelling_says_where_the_measure_is_now(name: str):
 def test_the_store_is_measured_beside_plain_sqlite():
     report = store.measure(1, 1_000)
     names = {figure.name for figure in report.figures}
-    assert len(names) == len(report.figures) == 18
+    assert len(names) == len(report.figures) == 15
     assert all(claim.value > 0 and claim.unit == "x" for claim in report.claims)
     assert {claim.limit for claim in report.claims} == {None, 2.0, 25.0}
     assert "| claim |" in report.as_markdown()

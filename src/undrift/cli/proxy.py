@@ -233,9 +233,16 @@ def _log_file(path: Path) -> logging.Handler:
     return RotatingFileHandler(path, maxBytes=LOG_BYTES, backupCount=1, encoding="utf-8")
 
 
+class _OneLine(logging.Formatter):
+    """Escapes what a terminal would not show, so that no name in a message steers it or begins a line of its own."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - the name of the standard library
+        return safe(super().formatMessage(record))
+
+
 def _log_to(handler: logging.Handler) -> None:
     log = logging.getLogger("undrift.proxy")
-    handler.setFormatter(logging.Formatter("%(message)s"))
+    handler.setFormatter(_OneLine("%(message)s"))
     log.addHandler(handler)
     log.setLevel(logging.INFO)
     log.propagate = False
