@@ -13,6 +13,7 @@ from tests.session.test_long_histories import BUDGET, marked, messages
 from undrift.session.session import Session
 from undrift.settings import Settings
 from undrift.stores import rows
+from undrift.stores.packing import unframed
 from undrift.stores.readings import READING_COLUMNS
 from undrift.testing import simulator_for
 
@@ -45,10 +46,10 @@ def changed(home: Path, change: Callable[[dict[str, Any]], Any], *, is_forged: b
     connection = apsw.Connection(str(home / "undrift.db"))
     found: list[Any] = connection.execute(f"SELECT {READING_COLUMNS} FROM readings").fetchall()
     for number, _, *parts, record in found:
-        made = change(json.loads(bytes(record)))
+        made = change(json.loads(unframed(bytes(record))))
         new = made if isinstance(made, bytes) else json.dumps(made).encode()
         digest = rows.digest(*parts, new) if is_forged else b"0" * 32
-        if new != json.dumps(json.loads(bytes(record))).encode():
+        if new != json.dumps(json.loads(unframed(bytes(record)))).encode():
             sql = "UPDATE readings SET record = ?, record_sha256 = ? WHERE number = ?"
             connection.execute(sql, (new, digest, number))
     connection.close()

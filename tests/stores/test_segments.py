@@ -9,6 +9,7 @@ import pytest
 from tests.stores.builders import add, database, noise, original, prune, raw, unpacked_segments
 from undrift.errors import StoreCorrupt, StoreError
 from undrift.stores.base import Aim, Context
+from undrift.stores.packing import FORGED, framed, unframed
 from undrift.stores.segments import texts
 from undrift.stores.sqlite import SqliteStore
 from undrift.values.scope import Scope
@@ -174,3 +175,13 @@ def test_a_row_of_a_packed_original_is_small(home: Path):
         found = connection.execute("SELECT max(length(content) + length(session_id)) FROM originals").fetchall()
         connection.close()
     assert found == [(0,)]
+
+
+@pytest.mark.parametrize("raw_bytes", [b"", b"{}", b'{"ids":["a"]}' * 99, b"[" * 201])
+def test_a_reading_is_stored_compressed_where_that_is_shorter(raw_bytes: bytes):
+    stored = framed(raw_bytes)
+    assert unframed(stored) == raw_bytes
+    assert len(stored) <= len(raw_bytes)
+    for forged in (stored[:-1] if stored[:1] == b"\1" else b"\1", b"\1" + b"\xff" * 20, b"\1"):
+        with pytest.raises(FORGED):
+            unframed(forged)

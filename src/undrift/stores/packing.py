@@ -5,6 +5,7 @@ stored once. Each record begins with a line of JSON in ASCII; its metadata, mask
 """
 
 import json
+import struct
 import sys
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -16,12 +17,21 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
-__all__ = ["CODEC", "FORGED", "PackedOriginal", "packed", "record", "records", "unpacked"]
+__all__ = ["CODEC", "FORGED", "PackedOriginal", "framed", "packed", "record", "records", "unframed", "unpacked"]
 
 CODEC = 1
 """The compression of new segments; each segment names its own."""
 
-FORGED = (AttributeError, IndexError, RecursionError, TypeError, ValueError, zstd.ZstdError)
+FORGED = (
+    AttributeError,
+    IndexError,
+    OverflowError,
+    RecursionError,
+    TypeError,
+    ValueError,
+    struct.error,
+    zstd.ZstdError,
+)
 """The errors of a segment that matches its hash and is not ours, as in a forged backup."""
 
 _LEVEL = 9
@@ -29,6 +39,8 @@ _OPTIONS: dict[int, int] = {
     int(zstd.CompressionParameter.compression_level): _LEVEL,
     int(zstd.CompressionParameter.checksum_flag): 1,  # of what comes out, beside the SHA-256 of what went in
 }
+_HEAD = struct.Struct(">BQ")
+_SHORT_BYTES = 200
 _NAMES = 7
 """The fields that are written as JSON: those before the metadata."""
 
@@ -70,6 +82,20 @@ def records(raw: bytes, place: int = 0) -> Iterator[tuple[int, PackedOriginal]]:
             raise ValueError("a record ends after its segment")
         yield place, PackedOriginal(*names, *parts)
         place = start
+
+
+def framed(raw: bytes) -> bytes:
+    """Return bytes that begin with a letter, as JSON does, compressed behind a head of their own; short ones unchanged."""
+    content = zstd.compress(raw, options=_OPTIONS) if len(raw) > _SHORT_BYTES else raw
+    return _HEAD.pack(CODEC, len(raw)) + content if len(content) + _HEAD.size < len(raw) else raw
+
+
+def unframed(stored: bytes) -> bytes:
+    """Return what `framed` was given. Raises one of `FORGED`."""
+    if stored[:1] != bytes([CODEC]):
+        return stored
+    codec, raw_bytes = _HEAD.unpack_from(stored)
+    return unpacked(codec, stored[_HEAD.size :], raw_bytes)
 
 
 def packed(raw: bytes) -> bytes:

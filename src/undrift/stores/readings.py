@@ -12,6 +12,7 @@ import apsw
 
 from undrift.errors import StoreCorrupt
 from undrift.stores import rows
+from undrift.stores.packing import FORGED, framed, unframed
 from undrift.stores.table import Table, Writing
 from undrift.values.readings import Heads, StretchReading
 
@@ -75,8 +76,8 @@ def reading_from(row: rows.Row) -> StretchReading:
         raise StoreCorrupt(f"reading {number} does not match its SHA-256; {rows.REMEDY}")
     try:
         key, before, sha256 = map(rows.text_from, (key, before, sha256))
-        return StretchReading(key, before, sha256, length, bytes(record))
-    except rows.FORGED as error:
+        return StretchReading(key, before, sha256, length, unframed(bytes(record)))
+    except (*rows.FORGED, *FORGED) as error:
         raise StoreCorrupt(f"reading {number} was not written by undrift: {error}; {rows.REMEDY}") from error
 
 
@@ -89,8 +90,9 @@ def _prepared(session_id: str, readings: Sequence[StretchReading]) -> list[rows.
     made = []
     for one in readings:
         texts = (session_id, one.key, one.before, one.sha256)
-        digest = rows.digest(*map(rows.raw, texts), one.length, one.record)
-        made.append((*map(rows.key, texts), one.length, digest, one.record))
+        record = framed(one.record)
+        digest = rows.digest(*map(rows.raw, texts), one.length, record)
+        made.append((*map(rows.key, texts), one.length, digest, record))
     return made
 
 
