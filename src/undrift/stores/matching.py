@@ -27,6 +27,8 @@ _COUNTED = 10 * _COMMON
 _MOST_READ = 2_048
 """Texts that are read for one question: those with the rarest words, then the newest."""
 _MOST_READ_BYTES = 8 << 20
+_BYTES_A_WORD = 6
+"""A text's bytes for each of its words, about: how long it is has to be known before it is read."""
 _SCORED = 96
 """Texts that are taken apart at once, the most promising first."""
 
@@ -198,24 +200,20 @@ def _newest(rows: _Rows, words: Sequence[_Sought], joined: str, limit: int) -> l
 
 def _read(connection: apsw.Connection, order: Sequence[int]) -> tuple[dict[int, tuple[bytes, int]], set[int]]:
     """Return texts and their lengths in words, in this order, up to a limit; and the numbers whose texts are damaged."""
-    found: dict[int, tuple[bytes, int]] = {}
-    lost: set[int] = set()
-    room_bytes = _MOST_READ_BYTES
-    for start in range(0, min(len(order), _MOST_READ), _SCORED):
-        some = order[start : start + _SCORED]
-        sizes: Any = connection.execute(_SIZES, (json.dumps(some),)).fetchall()
-        read, sized = {number: _raw(text) for number, text in texts(connection, some)}, dict(sizes)
-        if len(read) < len(some):
-            missing = set(some) - read.keys()
-            if not has_all(connection, missing):  # the index leads to an original that is not there
-                raise apsw.exception_for(apsw.SQLITE_CORRUPT_VTAB)
-            lost |= missing
-        for number in (one for one in some if one in read):
-            found[number] = read[number], _varint(sized.get(number, b"\0"))
-            room_bytes -= len(read[number])
+    first = order[:_MOST_READ]
+    found: list[Any] = connection.execute(_SIZES, (json.dumps(first),)).fetchall()
+    sizes = {number: _varint(size) for number, size in found}
+    wanted, room_bytes = list[int](), _MOST_READ_BYTES
+    for number in first:
+        wanted.append(number)
+        room_bytes -= _BYTES_A_WORD * sizes.get(number, 0)
         if room_bytes <= 0:
             break
-    return found, lost
+    read = {number: _raw(text) for number, text in texts(connection, sorted(wanted))}  # each segment is opened once
+    lost = set(wanted) - read.keys()
+    if lost and not has_all(connection, lost):  # the index leads to an original that is not there
+        raise apsw.exception_for(apsw.SQLITE_CORRUPT_VTAB)
+    return {number: (read[number], sizes.get(number, 0)) for number in wanted if number in read}, lost
 
 
 class _Look:
