@@ -67,7 +67,7 @@ class SettingsError(UndriftError):
 
     >>> Settings.from_environment({"UNDRIFT_BUDGET_TOKENS": "many"})
     Traceback (most recent call last):
-    undrift.errors.SettingsError: UNDRIFT_BUDGET_TOKENS='many': must be auto or an integer of at least 1 (in the environment also 60k or 0.5m)
+    undrift.errors.SettingsError: UNDRIFT_BUDGET_TOKENS='many': must be auto, a share such as 60%, or an integer of at least 1 (in the environment also 60k or 0.5m)
     """
 
 

@@ -62,7 +62,7 @@ def test_without_any_store_the_homes_and_what_makes_one_are_named(tmp_path: Path
 def test_a_budget_that_is_no_number_says_what_is_accepted(command: str):
     result = undrift(*command.split(), "--budget", "abc")
     assert result.exit_code == 2
-    accepted = "60000 or 60k" if command in ("autopsy", "restore x") else "60000, 60k or auto"
+    accepted = "60000 or 60k" if command in ("autopsy", "restore x") else "60000, 60k, 60% or auto"
     assert f"'abc' is not a number of tokens; type for example {accepted}" in result.stderr
 
 

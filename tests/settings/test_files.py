@@ -54,17 +54,19 @@ def test_an_argument_wins_over_a_variable_that_over_the_project_that_over_the_us
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     user = of_user(project, "# mine\nkeep_tool_results = 2\npolicy = 'recency'\nbudget_tokens = 1\nhome = '/h'\n")
-    found = of_project(project, "keep_tool_results = 3\n\n'budget_tokens' = 2\nwindow_share = 1\n")
+    found = of_project(project, "keep_tool_results = 3\n\n'budget_tokens' = 2\nprune_target_ratio = 1\n")
     monkeypatch.setenv("DEVS_TERMINAL_WINDOW_SIZE", "4")
-    settings = Settings.from_environment(window_share=0.5)
-    assert settings == Settings(keep_tool_results=4, policy="recency", budget_tokens=2, home="/h", window_share=0.5)
+    settings = Settings.from_environment(prune_target_ratio=0.5)
+    assert settings == Settings(
+        keep_tool_results=4, policy="recency", budget_tokens=2, home="/h", prune_target_ratio=0.5
+    )
     come_from = sources()
     assert {name: place for name, place in come_from.items() if place != "default"} == {
         "keep_tool_results": "DEVS_TERMINAL_WINDOW_SIZE",
         "policy": f"{user}:3",
         "budget_tokens": f"{found}:3",
         "home": f"{user}:5",
-        "window_share": f"{found}:4",
+        "prune_target_ratio": f"{found}:4",
     }
 
 
@@ -112,6 +114,7 @@ PRIVATE = {
     "remember_tasks": "true",
     "memory_tokens": "500",
     "home": "'/tmp/elsewhere'",
+    "retention": "'1 day'",
     "session": "'of-another'",
     "mask_secrets": "false",
     "task_markers": "true",
@@ -155,11 +158,12 @@ def test_a_tilde_is_the_users_own_folder(project: Path, monkeypatch: pytest.Monk
         ("keep_tool_result = 3", 1, "there is no setting 'keep_tool_result'. Did you mean keep_tool_results?"),
         ("\nxyzzy = 3", 2, "there is no setting 'xyzzy'. undrift config lists all"),
         ("\n\n[window]\nkeep_tool_results = 3", 3, "there is no setting 'window'"),
+        ("window_share = 0.6", 1, "window_share has no effect: it was removed; set budget_tokens to a share"),
         ("decay_rate = 0.1", 1, "decay_rate has no effect: it is a constant now, 0.05"),
         ("# first\nkeep_tool_results = 0", 2, "keep_tool_results = 0: must be an integer of at least 1"),
         ("keep_tool_results = '3'", 1, "keep_tool_results = '3': must be an integer of at least 1"),
         ("keep_tool_results = true", 1, "keep_tool_results = True: must be an integer"),
-        ("window_share = nan", 1, "window_share = nan: must be a decimal number above 0 and at most 1"),
+        ("prune_target_ratio = nan", 1, "prune_target_ratio = nan: must be a decimal number above 0 and at most 1"),
         ("policy = 'newest'", 1, "policy = 'newest': must be worth or recency"),
         ("policy = ['worth']", 1, "policy = ['worth']: must be worth or recency"),
         ("policy.a = 1", 1, "policy = {'a': 1}: must be worth or recency"),
@@ -212,8 +216,8 @@ def test_a_removed_variable_is_a_warning_that_names_what_takes_its_place(
     project: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert not set(REMOVED) & {one.name for one in SETTINGS}
-    given = {f"UNDRIFT_{name.upper()}": "x" for name in REMOVED}
-    assert len(removed_variables(given)) == len(REMOVED)
+    given = {f"UNDRIFT_{name.upper()}": "x" for name in REMOVED if name != "window_share"}  # that one is an error
+    assert len(removed_variables(given)) == len(REMOVED) - 1
     for name, value in given.items():
         monkeypatch.setenv(name, value)
     for _ in range(3):

@@ -39,7 +39,7 @@ COUNTS = (
     "phase_weight",
     "retrieval_monitor_window",
 )
-SHARES = ("prune_target_ratio", "window_share", "contradiction_penalty")
+SHARES = ("prune_target_ratio", "contradiction_penalty")
 PORTIONS = ("min_decay_floor",)
 TEXTS = ("models_file", "home")
 
@@ -114,7 +114,8 @@ def test_a_name_that_is_no_setting_is_refused() -> None:
         ("UNDRIFT_KEEP_TOOL_RESULTS", "7", "keep_tool_results", 7),
         ("DEVS_TERMINAL_WINDOW_SIZE", "1", "keep_tool_results", 1),
         ("UNDRIFT_KEEP_USER_TEXT_TOKENS", "2", "keep_user_text_tokens", 2),
-        ("UNDRIFT_WINDOW_SHARE", "1", "window_share", 1.0),
+        ("UNDRIFT_BUDGET_TOKENS", "60%", "budget_tokens", "60%"),
+        ("UNDRIFT_RETENTION", "365 days, 10 GB", "retention", "365 days, 10 GB"),
         ("UNDRIFT_TOKEN_COUNTER", "characters/4", "token_counter", "characters/4"),
         ("UNDRIFT_TOKEN_COUNTER", "tiktoken:o200k_base", "token_counter", "tiktoken:o200k_base"),
         ("UNDRIFT_MASK_SECRETS", "false", "mask_secrets", False),
@@ -171,7 +172,7 @@ def test_an_integer_variable_takes_plain_digits_in_range_only(variable: str, tex
     "text",
     ["", "0", "0.0", "-0.5", "1.0000001", "2", "nan", "inf", "1e-1", " 0.5", ".5", "5.", "0,5", "abc", "9" * 400],
 )
-@pytest.mark.parametrize("variable", ["UNDRIFT_PRUNE_TARGET_RATIO", "UNDRIFT_WINDOW_SHARE"])
+@pytest.mark.parametrize("variable", ["UNDRIFT_PRUNE_TARGET_RATIO", "UNDRIFT_TOMBSTONE_SHARE"])
 def test_a_share_variable_takes_a_plain_decimal_in_range_only(variable: str, text: str) -> None:
     message = environment_refusal({variable: text})
     assert message.startswith(f"{variable}={repr(text)[:40]}")
@@ -334,11 +335,13 @@ def test_a_long_value_is_quoted_in_part() -> None:
         ({}, 1_000_000, 750_000),
         ({}, 1_048_576, 786_432),
         ({}, 2_000_000, 800_000),
-        ({"window_share": 1.0}, 800_001, 800_000),
+        ({"budget_tokens": "100%"}, 800_001, 800_000),
+        ({"budget_tokens": "60%"}, 200_000, 120_000),
+        ({"budget_tokens": "0.5%"}, 200_000, 1_000),
         ({"prune_threshold_tokens": 100}, 200_000, 100),
         ({"budget_tokens": 900_000}, 200_000, 900_000),
         ({"budget_tokens": 1, "prune_threshold_tokens": 2}, 200_000, 1),
-        ({"window_share": 0.001}, 10, 1),
+        ({"budget_tokens": "0.1%"}, 10, 1),
     ],
 )
 def test_an_explicit_budget_wins_else_the_smaller_limit(
@@ -442,3 +445,20 @@ def test_no_other_module_reads_the_environment() -> None:
             if isinstance(node, ast.Attribute) and node.attr in ("environ", "environb", "getenv", "getenvb"):
                 readers.add(path.relative_to(ROOT / "src/undrift").as_posix())
     assert readers == {"settings/__init__.py"}
+
+
+@pytest.mark.parametrize("text", ["0%", "101%", "-5%", "60 %", "%", "1e1%", "\u0661%", 0.6])
+def test_a_budget_that_is_no_share_is_refused(text: Any) -> None:
+    with pytest.raises(SettingsError, match="must be auto, a share such as 60%, or an integer"):
+        made(budget_tokens=text)
+
+
+@pytest.mark.parametrize("text", ["on", "365", "", 365])
+def test_a_retention_that_is_none_is_refused(text: Any) -> None:
+    with pytest.raises(SettingsError, match="must be off, an age such as 365 days"):
+        made(retention=text)
+
+
+def test_the_name_that_a_share_had_is_refused_with_the_new_form() -> None:
+    with pytest.raises(SettingsError, match="set UNDRIFT_BUDGET_TOKENS to a share such as 60%"):
+        Settings.from_environment({"UNDRIFT_WINDOW_SHARE": "0.6"})

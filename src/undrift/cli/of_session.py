@@ -15,7 +15,7 @@ from undrift.cli.show import again
 from undrift.errors import RecallError
 from undrift.session.session import Session
 from undrift.settings import Settings
-from undrift.settings.rules import AUTO, is_count, tokens_of
+from undrift.settings.rules import AUTO, is_count, is_share, tokens_of
 from undrift.stores.opening import open_store
 from undrift.values.project import Place
 from undrift.values.scope import Scope
@@ -60,14 +60,14 @@ class _Tokens(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
 
 class _Budget(_Tokens):
-    """A number of tokens, or auto."""
+    """A number of tokens, a share of the model's window, or auto."""
 
     name = "budget"
-    examples = "60000, 60k or auto"
+    examples = "60000, 60k, 60% or auto"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
-        """Return the tokens that a text means, or auto."""
-        return AUTO if value == AUTO else super().convert(value, param, ctx)
+        """Return the tokens that a text means; auto and a share stay as they are."""
+        return str(value) if value == AUTO or is_share(value) else super().convert(value, param, ctx)
 
 
 TOKENS = _Tokens()

@@ -16,12 +16,12 @@ from undrift.cli.place import place_here
 from undrift.cli.show import again, at_terminal, count, echo_json, safe
 from undrift.core.home_age import LEAST_DAYS, swept_by
 from undrift.errors import InputError, StoreError
-from undrift.session.sweep import sweep_sessions
 from undrift.stores.contract import Store
 from undrift.stores.opening import open_store
 from undrift.values.clock import now_ms
 from undrift.values.retention import Retention, SessionSize
 from undrift.values.scope import Scope
+from undrift.window.sweep import sweep_sessions
 
 __all__ = ["sweep_command"]
 

@@ -131,6 +131,7 @@ def _pre_compact(call: HookCall, payload: Mapping[str, Any], options: Options) -
     """Record the session and prepare the text while the client waits for its summary."""
     with call.open() as transcript:
         if options.now:
+            from undrift.hooks.sweep import sweep_one
             from undrift.hooks.work import prepare, record
 
             try:
@@ -139,6 +140,7 @@ def _pre_compact(call: HookCall, payload: Mapping[str, Any], options: Options) -
                         prepare(call, transcript)
             finally:
                 record(call, transcript)
+            sweep_one(call)
             return
     # a home that cannot be written to is reported here, in the log line of this call
     home.write_small(call.folder() / _ANNOUNCED, call.trigger.encode("utf-8", "replace"))

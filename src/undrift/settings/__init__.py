@@ -15,7 +15,7 @@ from typing import Any, Self
 from undrift.errors import SettingsError
 from undrift.settings.files import Placed, from_files
 from undrift.settings.folder import folder_of
-from undrift.settings.removed import removed_in, unknown_in
+from undrift.settings.removed import check_renamed, removed_in, unknown_in
 from undrift.settings.rules import (
     AUTO,
     BUDGET,
@@ -25,6 +25,7 @@ from undrift.settings.rules import (
     PASTE,
     PORTION,
     PROVIDER,
+    RETENTION,
     SHARE,
     STALENESS,
     SWITCH,
@@ -32,8 +33,10 @@ from undrift.settings.rules import (
     Setting,
     choice,
     is_count,
+    parsed,
     setting,
     settings_of,
+    share_of,
     shown,
 )
 from undrift.values.memory import CONTRADICTION_PENALTY, MIN_DECAY_FLOOR, PHASE_WEIGHT, STALE_THRESHOLD
@@ -85,12 +88,10 @@ class Settings:
     budget_tokens: int | str = setting(
         AUTO,
         BUDGET,
-        "The most tokens to send, with system prompt and tools. auto: window_share of the model's window, at most "
-        "prune_threshold_tokens. Below it text leaves where that costs nothing, or out of savings.",
+        "The most tokens to send, with system prompt and tools. auto: 75% of the model's window, at most "
+        "prune_threshold_tokens. Below it text leaves where that costs nothing, or out of savings. 60%: auto with "
+        "another share.",
         group=_SIZE,
-    )
-    window_share: float = setting(
-        0.75, SHARE, "The limit as a share of the model's window, if budget_tokens is auto.", group=_SIZE
     )
     token_counter: str = setting(
         "estimate",
@@ -167,6 +168,13 @@ class Settings:
         "~/.undrift",
         TEXT,
         "The folder that holds the records of all projects. It is made when it is first needed.",
+        group=_KEPT,
+        is_private=True,
+    )
+    retention: str = setting(
+        "off",
+        RETENTION,
+        "The limits for the removed texts of old sessions. A hook sweeps the oldest beyond them, as undrift store sweep does.",
         group=_KEPT,
         is_private=True,
     )
@@ -303,15 +311,19 @@ class Settings:
     @property
     def is_auto(self) -> bool:
         """True if the budget is not a number: text leaves where that costs nothing, out of savings, and at the model's limit."""
-        return self.budget_tokens == AUTO
+        return not isinstance(self.budget_tokens, int)
+
+    @property
+    def window_share(self) -> float:
+        """The limit as a share of the model's window, if the budget is not a number."""
+        return share_of(self.budget_tokens)
 
     def budget_for(self, window_tokens: int) -> int:
         """Return the budget in tokens for a model with that window: at least 1.
 
-        An explicit `budget_tokens` wins; else the smaller of `prune_threshold_tokens` and `window_share` of the window.
+        A number in `budget_tokens` wins; else the smaller of `prune_threshold_tokens` and a share of the window.
 
-        Raises:
-            SettingsError: `window_tokens` is not an integer of at least 1.
+        Raises SettingsError: `window_tokens` is not an integer of at least 1.
         """
         if not is_count(window_tokens):
             raise SettingsError(f"window_tokens={shown(window_tokens)}: must be {COUNT.words}")
@@ -365,9 +377,10 @@ def _warn_once(warnings: tuple[str, ...]) -> None:
 def _found(environ: Mapping[str, str] | None) -> dict[str, Placed]:
     """Return the settings that are not at their default, each with the place that sets it."""
     variables = os.environ if environ is None else environ
+    check_renamed(variables)
     found = {} if environ is not None else from_files(SETTINGS, _folder(), variables)
     for row in SETTINGS:
-        given = {name: _parsed(row, name, variables[name]) for name in row.environment if name in variables}
+        given = {name: parsed(row, name, variables[name]) for name in row.environment if name in variables}
         if len(set(given.values())) > 1:
             named = " and ".join(f"{name}={shown(variables[name])}" for name in given)
             raise SettingsError(
@@ -385,14 +398,3 @@ def _folder() -> Path | None:
         return Path.cwd()
     except OSError:
         return None
-
-
-def _parsed(setting: Setting, variable: str, text: str) -> Any:
-    """Return the value of one variable, checked; the error names the variable, its text and the rule."""
-    try:
-        value = setting.parse(text)
-    except ValueError:
-        value = None  # no check accepts None
-    if not setting.check(value):
-        raise SettingsError(f"{variable}={shown(text)}: must be {setting.rule}")
-    return value

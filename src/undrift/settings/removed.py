@@ -5,9 +5,10 @@ Law: a variable that is set and means nothing is never passed over in silence.
 
 from collections.abc import Mapping, Sequence
 
+from undrift.errors import SettingsError
 from undrift.settings.rules import suggestion
 
-__all__ = ["REMOVED", "removed_in", "unknown_in"]
+__all__ = ["REMOVED", "check_renamed", "removed_in", "unknown_in"]
 
 _CONSTANT = "it is a constant now, "
 _GONE = "it was removed; "
@@ -23,8 +24,18 @@ REMOVED = {
     "prompt_fact_tokens": _CONSTANT + "500; DispatchRuntimeManager takes another as an argument",
     "prompt_facts": _CONSTANT + "10; DispatchRuntimeManager takes another as an argument",
     "scratchpad_limit_bytes": _CONSTANT + "8192; Session.open(keeps_notes=False) opens a session without notes",
+    "window_share": _GONE + 'set budget_tokens to a share such as "60%"',
 }
 """Name of a setting that was removed to what takes its place."""
+
+
+def check_renamed(environ: Mapping[str, str]) -> None:
+    """Refuse a variable whose effect another one has now: without it the window would have another size.
+
+    Raises SettingsError: it is set; the message names the new form.
+    """
+    if "UNDRIFT_WINDOW_SHARE" in environ:
+        raise SettingsError("UNDRIFT_WINDOW_SHARE was removed: set UNDRIFT_BUDGET_TOKENS to a share such as 60%")
 
 
 def removed_in(environ: Mapping[str, str]) -> tuple[str, ...]:

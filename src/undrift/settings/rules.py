@@ -5,7 +5,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 
+from undrift.errors import InputError, SettingsError
 from undrift.values.memory import MOST_STALE_THRESHOLD
+from undrift.values.retention import Retention
 
 __all__ = [
     "AUTO",
@@ -16,6 +18,7 @@ __all__ = [
     "PASTE",
     "PORTION",
     "PROVIDER",
+    "RETENTION",
     "Rule",
     "SEEDS",
     "SHARE",
@@ -25,8 +28,11 @@ __all__ = [
     "TEXT",
     "choice",
     "is_count",
+    "is_share",
+    "parsed",
     "setting",
     "settings_of",
+    "share_of",
     "shown",
     "suggestion",
 ]
@@ -35,6 +41,9 @@ T = TypeVar("T")
 
 AUTO = "auto"
 """The default budget: the model's limit, and below it pruning where that costs nothing or is paid out of savings."""
+
+_AUTO_SHARE = 0.75
+_SHARE = re.compile(r"[0-9]{1,3}(\.[0-9]{1,2})?%")
 
 _SHOWN_CHARACTERS = 80  # an error quotes a value, it does not repeat a megabyte of it
 
@@ -196,15 +205,46 @@ def choice(*values: str) -> Rule:
     return Rule(words, str, lambda value: isinstance(value, str) and value in values)
 
 
-def _auto_or_tokens(text: str) -> int | str:
-    return AUTO if text == AUTO else tokens_of(text)
+def share_of(budget: int | str) -> float:
+    """Return the share of the model's window that a budget means: that of auto, unless it is a share itself."""
+    return float(str(budget).rstrip("%")) / 100 if is_share(budget) else _AUTO_SHARE
+
+
+def is_share(value: object) -> bool:
+    """Tell whether a value is a share such as ``60%``: above 0, and at most all."""
+    if not isinstance(value, str) or not _SHARE.fullmatch(value):
+        return False
+    return 0 < float(value.rstrip("%")) <= 100
+
+
+def _budget_of(text: str) -> int | str:
+    return text if text == AUTO or is_share(text) else tokens_of(text)
+
+
+def _is_retention(value: object) -> bool:
+    try:
+        return isinstance(value, str) and Retention.of(value) is not None
+    except InputError:
+        return False
+
+
+def parsed(row: Setting, variable: str, text: str) -> Any:
+    """Return the value of one variable, checked; the error names the variable, its text and the rule."""
+    try:
+        value = row.parse(text)
+    except ValueError:
+        value = None  # no check accepts None
+    if not row.check(value):
+        raise SettingsError(f"{variable}={shown(text)}: must be {row.rule}")
+    return value
 
 
 BUDGET = Rule(
-    "auto or an integer of at least 1 (in the environment also 60k or 0.5m)",
-    _auto_or_tokens,
-    lambda value: is_count(value) or value == AUTO,
+    "auto, a share such as 60%, or an integer of at least 1 (in the environment also 60k or 0.5m)",
+    _budget_of,
+    lambda value: is_count(value) or value == AUTO or is_share(value),
 )
+RETENTION = Rule("off, an age such as 365 days, a size such as 10 GB, or both with a comma", str, _is_retention)
 COUNT = Rule("an integer of at least 1 (and under 2^63)", _integer, is_count)
 COUNT_OR_NONE = Rule("an integer of at least 0 (and under 2^63)", _integer, lambda value: _is_integer(value, 0))
 PASTE = Rule("an integer of at least 2 (and under 2^63)", _integer, lambda value: _is_integer(value, 2))

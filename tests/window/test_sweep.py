@@ -12,11 +12,11 @@ from tests.task_sessions import TaskSession
 from undrift.core.home_age import swept_by
 from undrift.errors import GoneError
 from undrift.session.session import Session
-from undrift.session.sweep import sweep_sessions
 from undrift.settings import Settings
 from undrift.stores.sqlite import SqliteStore
 from undrift.values.retention import Retention
 from undrift.values.window import Action
+from undrift.window.sweep import sweep_sessions
 
 NOW_MS = 1_900_000_000_000
 DAY_MS = 86_400_000
