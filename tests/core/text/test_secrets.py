@@ -309,6 +309,13 @@ def test_the_spans_are_in_order_and_rebuild_the_masked_text(text):
     assert masked.text == rebuilt + text[end:]
 
 
+def test_of_two_equal_texts_each_is_given_back_as_the_object_it_is():
+    first, second = (b"no secret".decode() for _ in range(2))
+    assert first is not second
+    assert mask(first).text is first
+    assert mask(second).text is second
+
+
 @given(st.text())
 def test_any_text_without_a_secret_is_the_very_same_object(text):
     masked = mask(text)

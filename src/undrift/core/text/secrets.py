@@ -48,7 +48,8 @@ def mask(text: str) -> Masked:
     Deterministic and idempotent: a masked text is left as it is. If secrets overlap, one marker covers them all. It
     has the name of the one that begins first; among those of ours before others, then of the longest.
     """
-    return _mask_short(text) if len(text) <= _SHORT_CHARACTERS else _mask(text)
+    masked = _mask_short(text) if len(text) <= _SHORT_CHARACTERS else _mask(text)
+    return masked if masked.spans else Masked(text, ())  # this object, not an equal one of before
 
 
 def _mask(text: str) -> Masked:
