@@ -263,3 +263,13 @@ def test_a_server_in_settings_of_another_form_than_hooks_have_is_no_fault(tmp_pa
     shown = undrift("doctor", "-v", "--home", home, env=env)
     assert shown.exit_code == 0, shown.output
     assert "starts undrift's MCP server" in " ".join(shown.stdout.split())
+
+
+def test_of_a_large_store_it_says_what_a_sweep_would_free(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    filled(tmp_path / "home")
+    assert "sweep" not in findings(tmp_path / "home")
+    monkeypatch.setattr("undrift.doctor.store._LARGE_BYTES", 1)
+    found = findings(tmp_path / "home")["sweep"]
+    assert found["state"] == "note"
+    assert "A sweep of 1 session not used for 365 days would free 0.0 GB" in found["text"]
+    assert "undrift store sweep --older-than 365d" in found["text"]

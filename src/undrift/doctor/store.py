@@ -5,10 +5,14 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from undrift.core.home_age import swept_by
 from undrift.core.memory.stale import LEAST_PRECISION, precision
 from undrift.doctor.finding import Finding, note, ok, wrong
 from undrift.stores.holders import named
 from undrift.stores.look import Look, look, modes
+from undrift.values.clock import now_ms
+from undrift.values.retention import Retention
+from undrift.values.shown import many
 
 __all__ = ["store"]
 
@@ -16,6 +20,8 @@ _MOST_LOG_BYTES = 128 << 20
 """A log this large was not written into the file for long: a checkpoint comes at 4 MB, and a log is cut to 64."""
 _MOST_SHOWN = 20
 _DAY_S = 86_400
+_LARGE_BYTES = 5 * 10**9
+_SWEPT_DAYS = 365
 
 
 def store(home: Path, window: int) -> Iterator[Finding]:
@@ -40,6 +46,7 @@ def store(home: Path, window: int) -> Iterator[Finding]:
         yield wrong("missing", seen.lost, remedy, home=here)
     yield from _contents(seen, here)
     yield from _log(seen, here)
+    yield from _sweep(seen, here)
     yield from _searches(seen, here, window)
     yield from _replays(home)
     yield from _backups(home)
@@ -106,6 +113,19 @@ def _log(seen: Look, here: str) -> Iterator[Finding]:
         yield wrong("size", f"the file has {size}: it is not written into the file any more", remedy, home=here)
     else:
         yield ok("size", f"the file has {size}{users}", home=here)
+
+
+def _sweep(seen: Look, here: str) -> Iterator[Finding]:
+    """Say of a large store what a sweep would free."""
+    if seen.size_bytes < _LARGE_BYTES:
+        return
+    chosen = swept_by(Retention(_SWEPT_DAYS), seen.sweepable, now_ms=now_ms())
+    frees = sum(one.size_bytes for one in chosen) / 1e9
+    text = (
+        f"the store is large: {seen.size_bytes / 1e9:,.1f} GB. A sweep of {many(len(chosen), 'session')} not used "
+        f"for {_SWEPT_DAYS} days would free {frees:,.1f} GB: undrift store sweep --older-than {_SWEPT_DAYS}d"
+    )
+    yield note("sweep", text, home=here)
 
 
 def _modes(home: Path) -> Iterator[Finding]:

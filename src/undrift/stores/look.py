@@ -14,11 +14,12 @@ from typing import Any
 import apsw
 
 from undrift.errors import StoreError
-from undrift.stores import copies, faults, holders, newest, read_only
+from undrift.stores import copies, faults, holders, newest, read_only, sweeping
 from undrift.stores.connection import NAME, prepare_file
 from undrift.stores.integrity import OF_THE_INDEX, problems
 from undrift.stores.migrations import MIGRATIONS, identify
 from undrift.stores.ratings import ratings
+from undrift.values.retention import SessionSize
 
 __all__ = ["Look", "look", "modes", "sqlite_version"]
 
@@ -42,6 +43,7 @@ class Look:
         index: Problems of the search index, which can be rebuilt.
         users: Ids of other processes that have it open, as far as known.
         rated: Number of results and of useful ones for each of the newest rated searches.
+        sweepable: The sessions that have originals to sweep.
         lost: A sentence about acknowledged operations that are missing; empty if none are known.
     """
 
@@ -60,6 +62,7 @@ class Look:
     index: tuple[str, ...] = ()
     users: tuple[int, ...] = ()
     rated: tuple[tuple[int, int], ...] = ()
+    sweepable: tuple[SessionSize, ...] = ()
     lost: str = ""
 
 
@@ -126,6 +129,7 @@ def _inside(connection: apsw.Connection, rated: int) -> dict[str, Any]:
     try:
         ((operations, originals, decisions, sessions),) = connection.execute(_STATED).fetchall()
         seen["rated"] = tuple(ratings(connection, rated))
+        seen["sweepable"] = tuple(sweeping.sizes(connection))
     except (apsw.Error, StoreError):
         return seen  # the problems are in `damaged`
     return {**seen, "operations": operations, "originals": originals, "decisions": decisions, "sessions": sessions}
