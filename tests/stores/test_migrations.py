@@ -7,7 +7,7 @@ import apsw
 import pytest
 
 from tests.stores.builders import add, commit, database, original, python, raw, written_at_first
-from undrift.errors import StoreError, StoreVersionError
+from undrift.errors import StoreCorrupt, StoreError, StoreVersionError
 from undrift.memory.repository import MemoryRepository
 from undrift.stores.base import KnownMark, Mark
 from undrift.stores.memory_values import MemoryUpdate
@@ -265,6 +265,18 @@ def test_a_newer_file_is_refused_and_never_touched(home: Path, create: bool):
     with pytest.raises(StoreVersionError, match=rf"version 7000.*version {NEWEST};") as raised:
         SqliteStore.open(home, create=create)
     assert str(database(home)) in str(raised.value)
+    assert database(home).read_bytes() == before
+
+
+@pytest.mark.parametrize("version", [0, -1])
+def test_a_version_that_no_undrift_writes_is_damage_and_is_not_migrated_without_end(home: Path, version: int):
+    SqliteStore.open(home).close()
+    connection = raw(home)
+    connection.pragma("user_version", version)
+    connection.close()
+    before = database(home).read_bytes()
+    with pytest.raises(StoreCorrupt, match=rf"version {version}, .*undrift store restore"):
+        SqliteStore.open(home)
     assert database(home).read_bytes() == before
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import apsw
 
-from undrift.errors import StoreError, StoreVersionError
+from undrift.errors import StoreCorrupt, StoreError, StoreVersionError
 from undrift.stores import (
     dispatch,
     documents,
@@ -253,6 +253,7 @@ def identify(connection: apsw.Connection, newest: int = len(MIGRATIONS)) -> int:
 
     Raises:
         StoreVersionError: It was written by a newer undrift.
+        StoreCorrupt: It is ours, with a version that no undrift writes.
         StoreError: It belongs to another program, or holds records of another scope than `Scope()`.
     """
     found: list[Any] = connection.execute(_IDENTITY).fetchall()
@@ -262,6 +263,11 @@ def identify(connection: apsw.Connection, newest: int = len(MIGRATIONS)) -> int:
             raise StoreVersionError(
                 f"{connection.filename}: it has version {version}, this undrift knows up to version {newest}; "
                 "it was not changed. Update undrift, or choose another --home"
+            )
+        if version < 1:  # the version and the mark are written together
+            raise StoreCorrupt(
+                f"{connection.filename}: it has version {version}, which no undrift writes: the file is damaged; it was not "
+                "changed. Put a backup in its place with `undrift store restore`, or choose another --home"
             )
         if version >= _SCOPED_SINCE and connection.execute(_OTHERS).fetchall():
             raise StoreError(
