@@ -315,6 +315,16 @@ def test_a_damaged_decision_is_found_before_anything_is_sent_and_hinders_nothing
         assert store.original(action.ref).ref == action.ref
 
 
+def test_a_pin_that_is_gone_from_the_store_is_named_and_no_other_window_is_sent(tmp_path):
+    with opened(tmp_path) as session:
+        ref = session.pin("requirements", "The port is 8080.")
+        assert "8080" in str(session.prepare(body(user("hello"))).body)
+    with apsw.Connection(str(tmp_path / "undrift.db")) as connection:
+        connection.execute("DELETE FROM originals WHERE source = 'pin'")
+    with opened(tmp_path) as session, pytest.raises(StoreCorrupt, match=f"{ref}.*undrift store restore"):
+        session.prepare(body(user("hello")))
+
+
 def test_a_full_disk_lets_nothing_leave_and_the_next_turn_goes_on(tmp_path):
     with opened(tmp_path, budget_tokens=1_000) as session:
         given = body(user("hello"), *rounds(20, characters=40_000))

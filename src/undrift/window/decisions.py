@@ -11,6 +11,7 @@ from itertools import takewhile
 
 from undrift.core.text.refs import ref_of
 from undrift.core.window.log import PLACED, place_of, taken_at
+from undrift.errors import StoreCorrupt
 from undrift.values.window import Decision, Original
 
 __all__ = ["Decisions"]
@@ -110,8 +111,16 @@ class Decisions:
         self.add(decisions)
 
     def add(self, decisions: Iterable[Decision]) -> None:
-        """Add decisions; every conversation uses them from its next turn on."""
+        """Add decisions; every conversation uses them from its next turn on.
+
+        Raises StoreCorrupt: one places a pin that is gone.
+        """
         for decision in decisions:
+            if decision.kind in PLACED and (pin := decision.detail.get("pin", "")) and pin not in self.pins:
+                raise StoreCorrupt(
+                    f"session {self._session_id!r}: the pin {pin} is in its windows and no longer in the store. "
+                    "`undrift doctor` lists the damage, `undrift store restore` puts a backup in the store's place"
+                )
             at, entry_id = taken_at(decision), decision.entry_id
             if entry_id in self._about:
                 others = self._by_place(entry_id)
