@@ -81,7 +81,7 @@ unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all demo figures plugins setup fmt check test build wheel fuzz properties cost wires twin exact lance sdk types bench browsers clients billing profiles soak attack floods purge proof powercut faults kills contention flips agents conformance frameworks audit lock secret-rules clean help
+.PHONY: all demo figures plugins setup fmt check test build wheel fuzz properties nightly cost wires twin exact lance sdk types bench browsers clients billing profiles soak attack floods purge proof powercut faults kills contention flips agents conformance frameworks audit lock secret-rules clean help
 
 all: check test  ## check and test (what `make` alone does)
 
@@ -141,14 +141,19 @@ wheel: $(SELF) $(DEV)  ## the wheel through uvx and pipx (today's), alone, with 
 	@build/wheel-tools/bin/python $(PIP_INSTALL) uv==$(UV) pipx==$(PIPX)
 	@PYTHONPATH=src build/wheel-tools/bin/python -m tests.plugins.try_wheel build/wheel $(if $(SHORT),--short)
 
-fuzz: properties $(SELF) $(DEV)  ## feed every reader of recorded sessions broken files, FUZZ_SECONDS (600) each, after `make properties`
+fuzz: properties $(SELF) $(DEV)  ## damaged inputs for every reader of recorded sessions and every surface, FUZZ_SECONDS (600) each, after `make properties`
 	$(PY) -m tests.fuzz.fuzz_readers $(FUZZ_SECONDS)
+	$(PY) -m tests.fuzz.fuzz_surfaces $(FUZZ_SECONDS)
 
 properties: $(SELF) $(DEV)  ## every property of the tests with inputs drawn at random, for FUZZ_SECONDS (600)
 	$(PY) -m tests.fuzz.fuzz_properties $(FUZZ_SECONDS)
 
 cost: $(SELF) $(DEV)  ## every public call and every hook on hostile inputs of a megabyte: at most two seconds of the processor
 	$(PY) -m tests.cost.calls
+
+nightly: FUZZ_SECONDS = 120
+nightly: SHORT = 1
+nightly: fuzz cost floods soak proof twin  ## what is too long for each change, one after the other (needs strace); FUZZ_SECONDS=600 for longer
 
 browsers: $(SELF) $(DEV)  ## the page of an autopsy in headless Chromium at 390, 768 and 1,440 pixels, light and dark, with axe-core (from npm, into build/)
 	@mkdir -p build/browsers && cp requirements/browsers/*.json build/browsers/
