@@ -1,6 +1,6 @@
 """Feed the surfaces whole and damaged inputs until the time is up: ``python -m tests.fuzz.fuzz_surfaces SECONDS [SURFACE]...``.
 
-What breaks a promise is made as small as it can be, and written into ``build/fuzz/``: mend what it shows, and keep it in
+An input that breaks a promise is made as small as it can be, and written into ``build/fuzz/``: mend what it shows, and keep it in
 ``tests/fuzz/corpus/SURFACE/``, where `make test` replays it.
 """
 
@@ -13,6 +13,8 @@ from pathlib import Path
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
+from tests.fuzz.hooks import HOOKS_SURFACE
+from tests.fuzz.mcp import MCP_SURFACE
 from tests.fuzz.store import STORE_SURFACE
 from tests.fuzz.surface import Surface, bounded, inputs
 from tests.fuzz.wires import WIRES_SURFACE
@@ -20,7 +22,7 @@ from tests.fuzz.wires import WIRES_SURFACE
 __all__ = ["FOUND", "SURFACES", "feed", "main"]
 
 FOUND = Path(__file__).parents[2] / "build" / "fuzz"
-SURFACES = {surface.name: surface for surface in (WIRES_SURFACE, STORE_SURFACE)}
+SURFACES = {surface.name: surface for surface in (WIRES_SURFACE, HOOKS_SURFACE, MCP_SURFACE, STORE_SURFACE)}
 _EXAMPLES = 200
 
 
