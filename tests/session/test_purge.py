@@ -17,6 +17,7 @@ from undrift.integrations.documents import DocumentChange, Documents
 from undrift.session.session import Session
 from undrift.settings import Settings
 from undrift.stores import purging
+from undrift.stores.backup import back_up
 from undrift.stores.base import Document
 from undrift.stores.sqlite import SqliteStore
 
@@ -38,11 +39,11 @@ def is_sound(home: Path) -> bool:
     return True
 
 
-def paste(home: Path) -> tuple[Session, str, list]:
+def paste(home: Path, times: int = 20) -> tuple[Session, str, list]:
     """A session that has let a tool's result go which holds the canary."""
     session = opened(home, budget_tokens=900, debug_archive=True, policy="recency")
     history = [user("Go."), *rounds(1), *rounds(12, first=1)]
-    history[2]["content"][0]["content"] = f"{SECRET} " * 20
+    history[2]["content"][0]["content"] = f"{SECRET} " * times
     prepared = session.prepare(body(*history))
     refs = [action.ref for action in prepared.actions if action.kind == "pruned"]
     (ref,) = [one for one in refs if CANARY in session.recall(one)]
@@ -219,6 +220,15 @@ def test_copies_elsewhere_in_the_home_are_named_and_not_touched(tmp_path: Path):
     done = session.purge(entry.id)
     assert done.traces == (f"archives/s/{session.scratchpad.path.name}", "hooks/note.txt")
     assert (tmp_path / "hooks" / "note.txt").exists()
+
+
+def test_a_backup_in_the_home_is_named_though_its_texts_are_compressed(tmp_path: Path):
+    session, ref, _ = paste(tmp_path, times=300)  # a text that is packed with the commit
+    session.close()
+    back_up(tmp_path, tmp_path / "earlier.db")
+    assert b"opens at nine" not in (tmp_path / "earlier.db").read_bytes()  # so that a look at the bytes would not do
+    session = opened(tmp_path)
+    assert session.purge(ref).traces == ("earlier.db",)
 
 
 def test_large_files_are_named_and_searched_only_if_it_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -5,7 +5,7 @@ Law: other processes write between the steps. If a purge ends in the middle, the
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -76,7 +76,7 @@ def traces_of(database: Database, pieces: Sequence[Piece], search_files: bool = 
     own = {home / database.path.name, home / f"{database.path.name}-wal"}
     if own.intersection(unsearched):  # else each record with the same words would count as a trace
         chosen = [path for path in chosen if path not in own]
-    held = {path: some for path in chosen for some in [traces.held(path, pieces)] if some}
+    held = {path: some for path in chosen for some in [_held(path, pieces, own)] if some}
     known: dict[Piece, list[str]] = {}
     if not own.intersection(unsearched):
         with database.using() as connection:
@@ -89,6 +89,11 @@ def traces_of(database: Database, pieces: Sequence[Piece], search_files: bool = 
         tuple(sorted({name for names in known.values() for name in names})),
         unsearched=_shown(unsearched, home),
     )
+
+
+def _held(path: Path, pieces: Sequence[Piece], own: Collection[Path]) -> set[Piece]:
+    found = traces.held(path, pieces)
+    return found if path in own else found | traces.held_packed(path, [one for one in pieces if one not in found])
 
 
 def _chosen(files: Mapping[Path, int], most_bytes: int | None) -> tuple[list[Path], list[Path]]:

@@ -9,7 +9,7 @@ import os
 import re
 import stat
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ import apsw
 
 from undrift.stores.segments import segments_in
 
-__all__ = ["Piece", "copies", "files", "held", "packed_copies", "pieces"]
+__all__ = ["Piece", "copies", "files", "held", "held_packed", "packed_copies", "pieces"]
 
 _MOST_PIECES = 256
 _OF_ONE_TEXT = 8
@@ -32,6 +32,9 @@ _LOOKED_AT_CHARACTERS = 10_000
 _BLOCK_BYTES = 8 << 20
 _OVERLAP_BYTES = 1 << 10
 _MOST_COPIES = 20
+_SQLITE, _NO_LOG = b"SQLite format 3\0", b"\1\1"
+_HEAD_BYTES = 20
+"""The begin of a database: the kind of file, and at its end whether a log is used. A copy uses none."""
 _RECORDS = {
     "original": ("originals", "CAST(ref AS BLOB)", "content"),
     "pinned or noted text": ("decisions", "CAST(entry_id AS BLOB)", "CAST(detail AS BLOB)"),
@@ -88,6 +91,18 @@ def held(path: Path, wanted: Sequence[Piece]) -> set[Piece]:
         for block in _blocks(path):
             found |= {piece for piece in wanted if piece not in found and any(form in block for form in piece.forms)}
         return found
+    return set()
+
+
+def held_packed(path: Path, wanted: Sequence[Piece]) -> set[Piece]:
+    """Return the pieces that a copy of a store contains, such as a backup: its texts are compressed."""
+    with suppress(apsw.Error, OSError):
+        head = next(_blocks(path), b"")[:_HEAD_BYTES]
+        if not head.startswith(_SQLITE) or head[-2:] != _NO_LOG:
+            return set()
+        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_NOFOLLOW
+        with closing(apsw.Connection(str(path), flags=flags)) as connection:
+            return set(packed_copies(connection, wanted))
     return set()
 
 
