@@ -9,7 +9,7 @@ import pytest
 
 from tests.stores.builders import add, database, original, prune, python, raw
 from undrift.errors import InputError, StoreBusy, StoreCorrupt, StoreError, StoreVersionError, UndriftError
-from undrift.stores import rows
+from undrift.stores import backup, rows
 from undrift.stores.backup import back_up, restore_backup
 from undrift.stores.look import look
 from undrift.stores.originals import ORIGINAL_COLUMNS
@@ -334,3 +334,13 @@ def test_a_record_with_the_right_hash_that_undrift_never_wrote_is_damage(tmp_pat
         with pytest.raises(StoreCorrupt, match="was not written by undrift"):
             store.original(original("a").ref)
         assert any("was not written by undrift" in one for one in store.integrity())
+
+
+def test_nobody_reads_or_writes_a_store_while_it_is_replaced(home: Path):
+    SqliteStore.open(home).close()
+    other = raw(home)
+    with backup._alone(database(home)) as old:
+        assert old is not None
+        with pytest.raises(apsw.BusyError):
+            other.execute("SELECT count(*) FROM operations").fetchall()
+    other.close()

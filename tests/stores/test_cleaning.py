@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.stores.builders import add, database, original
+from tests.stores.builders import add, database, noise, original
+from tests.stores.test_purge_steps import blank
 from undrift.stores import cleaning
+from undrift.stores.base import Aim
 from undrift.stores.sqlite import SqliteStore
 
 CANARY = "zqx9canary7qxz"
@@ -36,3 +38,20 @@ def test_free_pages_hold_nothing_of_what_was_deleted_without_care(
     with SqliteStore.open(home) as store, store._database.using() as connection:
         left = connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'purge_blank'").fetchall()
         assert left == []
+
+
+def test_a_purge_leaves_no_row_that_was_packed_between_those_of_other_sessions(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(cleaning, "_MOST_AT_ONCE_BYTES", 0)
+    with SqliteStore.open(home) as store:
+        for number in range(60):
+            add(store, original(f"{number}", f"{CANARY}{number:02} {noise(600)}", session=f"s{number % 12}"))
+        for number in range(0, 60, 12):
+            add(store, original(f"last {number}", noise(40_000 + number), session="s0"))
+        done = [store.purge([Aim("original", "s0", f"{number}")], blank, at_ms=7) for number in range(0, 60, 12)]
+        for one in done:
+            assert one is not None
+            store.clean(one)
+        whole = database(home).read_bytes()
+        assert [number for number in range(0, 60, 12) if f"{CANARY}{number:02}".encode() in whole] == []

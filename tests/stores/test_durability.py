@@ -174,3 +174,17 @@ def test_the_import_is_light():
     code = "import sys, undrift.stores.sqlite; print(sorted({'asyncio', 'numpy'} & set(sys.modules)))"
     out, errors = python(code).communicate()
     assert out == "[]\n", errors
+
+
+def test_every_setting_of_the_connection_is_in_force(home: Path):
+    wanted = {
+        "foreign_keys": 1,
+        "synchronous": 2,
+        "mmap_size": 0,
+        "cell_size_check": 1,
+        "trusted_schema": 0,
+        "secure_delete": 2,
+        "journal_size_limit": 67_108_864,
+    }
+    with SqliteStore.open(home) as store, store._database.using() as connection:
+        assert {name: connection.pragma(name) for name in wanted} == wanted

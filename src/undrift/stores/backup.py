@@ -178,7 +178,9 @@ def _alone(path: Path) -> Iterator[apsw.Connection | None]:
         try:
             identify(old)
             old.pragma("journal_mode", "delete")
-            old.execute("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT")  # in this mode the lock stays
+            old.execute(
+                "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT"
+            ).fetchall()  # in this mode the lock stays
         except (apsw.BusyError, apsw.LockedError) as error:
             raise in_use(path) from error
         except (apsw.CorruptError, apsw.NotADBError, apsw.FormatError, apsw.IOError) as error:

@@ -39,7 +39,7 @@ def securely(connection: apsw.Connection) -> Iterator[apsw.Connection]:
     try:
         yield connection
     finally:
-        connection.execute("PRAGMA secure_delete = OFF")
+        connection.execute("PRAGMA secure_delete = FAST")
 
 
 def clean(use: Use, busy_timeout_ms: int) -> str:

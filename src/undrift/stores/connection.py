@@ -28,6 +28,7 @@ PRAGMA synchronous = FULL;
 PRAGMA mmap_size = 0;
 PRAGMA cell_size_check = ON;
 PRAGMA trusted_schema = OFF;
+PRAGMA secure_delete = FAST;
 PRAGMA journal_size_limit = 67108864;
 """
 
@@ -71,7 +72,7 @@ def connect(path: Path, busy_timeout_ms: int) -> apsw.Connection:
         if files.identity(path) != before:
             raise StoreError(f"{path}: another file was put in its place while it was opened; try again")
         connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
-        connection.execute(_SETTINGS)
+        connection.execute(_SETTINGS).fetchall()  # a statement with a row stops those behind it
         _use_wal(connection, busy_timeout_ms)
         if 0 < version < len(MIGRATIONS):
             _keep_copy(connection, path, version)
@@ -101,10 +102,10 @@ def connect_to_read(path: Path, busy_timeout_ms: int) -> apsw.Connection:
     try:
         connection.set_busy_timeout(busy_timeout_ms)
         connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-        connection.execute("PRAGMA locking_mode = EXCLUSIVE; PRAGMA query_only = ON")
+        connection.execute("PRAGMA locking_mode = EXCLUSIVE; PRAGMA query_only = ON").fetchall()
         if identify(connection) != len(MIGRATIONS):
             raise apsw.ReadOnlyError(f"version {identify(connection)} has to be brought up to date first")
-        connection.execute(_SETTINGS)
+        connection.execute(_SETTINGS).fetchall()  # a statement with a row stops those behind it
     except BaseException:
         connection.close(True)
         raise

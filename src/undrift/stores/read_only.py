@@ -84,7 +84,9 @@ def _copied(path: Path) -> apsw.Connection:
         _copy(path, copy)
         connection = apsw.Connection(str(copy), flags=_OPEN)
         try:
-            connection.execute("PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = DELETE")  # reads the log in
+            connection.execute(
+                "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = DELETE"
+            ).fetchall()  # reads the log in
             migrate(connection)
             if not search.complete(connection):
                 with transaction(connection):
