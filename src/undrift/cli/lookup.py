@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
-from undrift.cli.place import agents_client, place_here, places_here
+from undrift.cli.place import agents_client, place_here, places_here, takes_all_projects
 from undrift.errors import GoneError, InputError, RecallError, StoreError
 from undrift.stores.base import Found
 from undrift.stores.contract import Store
@@ -88,7 +88,9 @@ def _elsewhere(homes: Sequence[str], *, is_replay_of_use: bool) -> str:
     others = [
         one for one in places_in(Path(homes[0]).parent.parent) if has_store(one) and str(one.records) not in homes
     ]
-    return f"{_counted(len(others))}: add --project NAME or --all-projects" if others else ""
+    if not others:
+        return ""
+    return f"{_counted(len(others))}: add --project NAME{' or --all-projects' if takes_all_projects() else ''}"
 
 
 def _counted(number: int) -> str:

@@ -34,6 +34,7 @@ __all__ = [
     "project_option",
     "project_options",
     "settings_at",
+    "takes_all_projects",
 ]
 
 HOME_HELP = "The folder of undrift's data (default: your `home` setting, ~/.undrift)."
@@ -71,6 +72,12 @@ def _kept(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
             raise click.UsageError("--project and --all-projects exclude each other", context)
 
     return keep_it
+
+
+def takes_all_projects() -> bool:
+    """Tell whether the command that runs has the option --all-projects."""
+    context = click.get_current_context(silent=True)
+    return context is not None and any("--all-projects" in one.opts for one in context.command.params)
 
 
 def is_wide() -> bool:

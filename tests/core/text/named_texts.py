@@ -15,6 +15,11 @@ TOLD = {
     "a cookie of hexadecimal": ("Cookie: JSESSIONID=", "A1B2C3D4E5F60718293A4B5C6D7E8F90", "", "cookie"),
     "a cookie for curl": ("curl --cookie 'auth=", SECRET, "' https://h/x", "cookie"),
     "a cookie in JSON": ('{"Cookie": "theme=dark; sid=', SECRET, '"}', "cookie"),
+    "a sentence": ("my password is ", SECRET, " for now", "spoken-password"),
+    "a sentence with a place": ("the password for the staging db is ", SECRET, "", "spoken-password"),
+    "a place and a colon": ("password for staging: ", SECRET, "", "spoken-password"),
+    "a word in quotation marks": ('password "', SECRET, '"', "spoken-password"),
+    "a sentence in German": ("Das Passwort lautet ", SECRET, "", "spoken-password"),
     "netrc": ("machine api.example.org login bob password ", PASSWORD, "", "netrc-password"),
     "netrc of several lines": ("machine h\n  login bob\n  password ", SECRET, "\nmachine k", "netrc-password"),
     "netrc without a login": ("machine h password ", SECRET, " login bob", "netrc-password"),
@@ -69,6 +74,8 @@ TOLD = {
 }  # fmt: skip
 
 NEAR = {
+    "a sentence about passwords": "the password is required, the password must-have-8chars, see password reset2024flow",
+    "a property of that name": "password: props.user2Name",
     "cookies of a page": "Cookie: theme=dark; lang=en-US; width=1200; consent=accepted-all-of-them",
     "a cookie in code": "cookie = request.cookies.get('session'); cookies: dict[str, str] = load_cookies(path)",
     "netrc in a manual": "machine NAME login NAME password <password>, machine learning, a machine with a password prompt",

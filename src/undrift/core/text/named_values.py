@@ -98,6 +98,10 @@ def _is_auth(match: re.Match[str]) -> bool:
     return _is_user_and_password(match[1])
 
 
+def _is_spoken(match: re.Match[str]) -> bool:
+    return is_mixed(match[1])
+
+
 def _is_option(match: re.Match[str]) -> bool:
     """The value of a long option; `--token-limit` and `--password-file` get something else."""
     before = match.string[max(0, match.start() - 32) : match.start()]
@@ -183,6 +187,16 @@ NAMED_VALUES: tuple[Pattern, ...] = (
         rf" {{1,4}}(?!-){_GIVEN}",
         2,
         _is_option,
+        folded=True,
+        in_word=True,
+    ),
+    Pattern(
+        "spoken-password",  # as people write it in a sentence: "my password for staging is V"
+        ("password", "passwort", "passwd", "passphrase", "passcode", "kennwort"),
+        r"(?<![A-Za-z0-9_.-])(?i:pass(?:word|wort|wd|phrase|code)|kennwort)(?: (?:for|of|on|to|f\u00fcr) [A-Za-z0-9._-]{1,40}+(?: [A-Za-z0-9._-]{1,40}+){0,2})?"
+        r"(?: ?: ?| (?i:is|was|ist|lautet):? | )(?:\\{0,3}[\"'`\u201c])?([^\s\\\"'`\u201c\u201d<>()\[\]{},;]{8,256}+)",
+        1,
+        _is_spoken,
         folded=True,
         in_word=True,
     ),
