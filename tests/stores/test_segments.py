@@ -1,5 +1,6 @@
 """Originals in segments: found and returned to the byte as before, and damage, purges and repeats touch no neighbour."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from tests.stores.builders import add, database, noise, original, prune, raw, un
 from undrift.errors import StoreCorrupt, StoreError
 from undrift.stores.base import Aim, Context
 from undrift.stores.packing import FORGED, framed, unframed
-from undrift.stores.segments import texts
+from undrift.stores.segments import SegmentReader, StoredSegment, texts
 from undrift.stores.sqlite import SqliteStore
 from undrift.values.scope import Scope
 from undrift.values.window import Decision, MaskedSpan, Original
@@ -185,3 +186,21 @@ def test_a_reading_is_stored_compressed_where_that_is_shorter(raw_bytes: bytes):
     for forged in (stored[:-1] if stored[:1] == b"\1" else b"\1", b"\1" + b"\xff" * 20, b"\1"):
         with pytest.raises(FORGED):
             unframed(forged)
+
+
+def test_what_another_process_writes_between_two_reads_is_no_damage(home: Path, monkeypatch: pytest.MonkeyPatch):
+    given, new, read = many(40, 900), many(80, 901)[41:80], SegmentReader.segment
+    with filled(home, given) as store, SqliteStore.open(home) as other:
+        aims = [Aim("original", SESSION, given[0].ref)]
+        moves: list[Callable[[], object]] = [lambda: other.purge(aims, blank, at_ms=5)]
+
+        def moved(self: SegmentReader, number: int) -> StoredSegment:
+            while moves:
+                moves.pop()()
+            return read(self, number)
+
+        monkeypatch.setattr(SegmentReader, "segment", moved)
+        assert store.original(given[1].ref) == given[1]
+        moves.append(lambda: other.commit(Context(Scope(SESSION), 6), "add", new))
+        assert store.integrity() == ()
+        assert not moves

@@ -202,7 +202,7 @@ def _read(connection: apsw.Connection, order: Sequence[int]) -> tuple[dict[int, 
     """Return texts and their lengths in words, in this order, up to a limit; and the numbers whose texts are damaged."""
     first = order[:_MOST_READ]
     found: list[Any] = connection.execute(_SIZES, (json.dumps(first),)).fetchall()
-    sizes = {number: _varint(size) for number, size in found}
+    sizes = {number: _varint(_raw(size)) for number, size in found}
     wanted, room_bytes = list[int](), _MOST_READ_BYTES
     for number in first:
         wanted.append(number)

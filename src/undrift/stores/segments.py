@@ -6,7 +6,7 @@ Law: knows only its own table and the places in `originals`; runs on a connectio
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
 import apsw
@@ -21,6 +21,7 @@ __all__ = [
     "SegmentReader",
     "StoredSegment",
     "append",
+    "at_one_moment",
     "create",
     "entry_key",
     "forget",
@@ -120,6 +121,20 @@ class SegmentReader:
         if found is None or found.number != number:
             raise StoreCorrupt(f"segment {segment} holds another original at this place; {rows.REMEDY}")
         return found
+
+
+@contextmanager
+def at_one_moment(connection: apsw.Connection) -> Iterator[None]:
+    """Let all that is read be of one moment: a commit between a row and its segment looks like damage."""
+    if connection.in_transaction:
+        yield
+        return
+    connection.execute("BEGIN")
+    try:
+        yield
+    finally:
+        with suppress(apsw.Error):  # nothing was written; the first error is raised
+            connection.execute("COMMIT")
 
 
 def create(connection: apsw.Connection) -> None:
@@ -239,6 +254,11 @@ def problems(connection: apsw.Connection, check: Callable[[bytes, PackedOriginal
 
     `check`: makes an original from its session and what a segment holds; raises StoreCorrupt.
     """
+    with at_one_moment(connection):
+        yield from _problems(connection, check)
+
+
+def _problems(connection: apsw.Connection, check: Callable[[bytes, PackedOriginal], object]) -> Iterator[str]:
     seen: dict[int, int] = {}
     reader = SegmentReader(connection)
     places: Iterable[Any] = connection.execute(_PLACES)

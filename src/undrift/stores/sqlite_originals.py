@@ -106,13 +106,13 @@ class SqliteOriginals:
         if limit <= 0:
             return ()
         indexing.catch_up(self._database.using)
-        with self._database.using() as connection:
+        with self._database.using() as connection, segments.at_one_moment(connection):
             found = [self._found(connection, match) for match in matches(connection, query, session_id, limit)]
         # A damaged index may lead to rows of another session.
         return tuple(one for one in found if session_id is None or one.session_id == session_id)
 
     def _originals(self, sql: str, *bindings: str | bytes, ref: str = "") -> list[Original]:
-        with self._database.using(ref) as connection:
+        with self._database.using(ref) as connection, segments.at_one_moment(connection):
             found: list[rows.Row] = connection.execute(sql, bindings).fetchall()
             return [stored_original(connection, row).original for row in found]
 
