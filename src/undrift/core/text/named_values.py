@@ -50,12 +50,14 @@ def _cookies(match: re.Match[str]) -> _Parts:
 
 _DOCUMENT = 16_384
 _DATA = (
-    rf"(?:^|{_BREAK}|[{{,]\s{{0,64}}\\{{0,3}}\")([ ]{{0,16}})(?:data|stringData)(?:\\{{0,3}}\")?:[ ]?\{{?(?=\s|\\|\")"
+    rf"(?:^|{_BREAK}[ ]{{0,16}}+|[{{,]\s{{0,80}}+)(\\{{0,3}}\")?(?:data|stringData)(?(1)\\{{0,3}}\"):[ ]?(\{{)?"
+    r"(?=\s|\\|\"|(?(2)[A-Za-z]|\s))"
 )
-_ENTRY = (
-    rf"(?:{_BREAK}[ ]{{1,16}}| )?(?:\\{{0,3}}\")?[A-Za-z0-9._-]{{1,48}}+(?:\\{{0,3}}\")?:[ ]?(?:\\{{0,3}}[\"'])?"
-    rf"([^\s\"'`\\{{}}\[\],]{{4,65536}}+)(?:\\{{0,3}}[\"'])?,?"
-)
+_KEY = r"(?:\\{0,3}[\"'])?[A-Za-z0-9._-]{1,48}+(?:\\{0,3}[\"'])?:[ ]?"
+_CODED = r"[^\s\"'`\\{}\[\],]{4,65536}+"
+_SHORT = r"[^\s\"'`\\{}\[\],]{4,64}+"
+_ON_LINE = rf"{_BREAK}[ ]{{1,16}}{_KEY}(?:\\{{0,3}}[\"'])?({_CODED})(?:\\{{0,3}}[\"'])?"
+_IN_BRACES = rf"(?:{_BREAK}[ ]{{0,32}}|[ ])?{_KEY}(?:\\{{0,3}}[\"']({_CODED})\\{{0,3}}[\"']|({_SHORT})(?=[,}}])),?"
 
 
 def _kubernetes(match: re.Match[str]) -> _Parts:
@@ -64,14 +66,43 @@ def _kubernetes(match: re.Match[str]) -> _Parts:
     begin = max(text.rfind("\n---", max(0, at - _DOCUMENT), at), at - _DOCUMENT, 0)
     end = text.find("\n---", at, at + _DOCUMENT)
     end = min(len(text), at + _DOCUMENT) if end < 0 else end
-    found = []
+    own = _own_braces(text, begin, at, end) if '"' in match[0].partition(":")[0] else None
+    found = list[tuple[int, int]]()
     for head in compiled(_DATA).finditer(text, begin, end):
-        entry = compiled(_ENTRY).match(text, head.end(), end)
-        while entry:
-            if is_given(entry[1]):
-                found.append(entry.span(1))
-            entry = compiled(_ENTRY).match(text, entry.end(), end)
+        if (own is None) != (head[1] is None) or (own is not None and head.start(2) not in own):
+            continue  # of another document, or of another object of this one
+        value = _value(head, head.end(), end)
+        while value and (own is None or value.lastindex == 1):  # without quotes, JSON has numbers and no secret
+            if is_given(value[value.lastindex or 0]):
+                found.append(value.span(value.lastindex or 0))
+            value = _value(head, value.end(), end)
     return found, end
+
+
+def _value(head: re.Match[str], at: int, end: int) -> re.Match[str] | None:
+    """Give the name and the value that stand at a place of a map."""
+    if head[2]:
+        return compiled(_IN_BRACES).match(head.string, at, end)
+    return compiled(_ON_LINE).match(head.string, at, end)
+
+
+def _own_braces(text: str, begin: int, at: int, end: int) -> set[int]:
+    """Give where the inner objects begin of the object in which a place stands."""
+    braces, own, depth = compiled(r"[{}]"), set[int](), 0
+    for brace in braces.finditer(text, at, end):
+        if depth == 0:
+            own.add(brace.start())
+        depth += 1 if brace[0] == "{" else -1
+        if depth < 0:
+            break
+    depth = 0
+    for brace in reversed(list(braces.finditer(text, begin, at))):
+        depth += 1 if brace[0] == "}" else -1
+        if depth < 0:
+            break
+        if depth == 0:
+            own.add(brace.start())
+    return own
 
 
 # --- what a value must be ------------------------------------------------------------------------------------------
