@@ -11,7 +11,7 @@ from typing import Any
 
 import apsw
 
-from undrift.stores.segments import texts
+from undrift.stores.segments import SegmentReader, texts
 
 __all__ = [
     "REMOVED",
@@ -190,8 +190,12 @@ def agrees(connection: apsw.Connection) -> bool:
 
 
 def _reader(connection: apsw.Connection) -> Callable[..., bytes | None]:
-    """Return the function that the view `searchable` calls; only the comparison with the originals reads the view."""
-    return lambda number, *_: next((text for _, text in texts(connection, (number,))), None)
+    """Return the function that the view `searchable` calls; only the comparison with the originals reads the view.
+
+    Neighbours share a segment, which is read once: writers wait meanwhile.
+    """
+    reader = SegmentReader(connection)
+    return lambda number, *_: next((text for _, text in texts(connection, (number,), reader)), None)
 
 
 def _take_out(connection: apsw.Connection, numbers: Collection[int]) -> None:

@@ -167,13 +167,15 @@ def append(
         yield from _written(connection, session, raw, number, placed)
 
 
-def texts(connection: apsw.Connection, numbers: Iterable[int]) -> Iterator[tuple[int, bytes]]:
+def texts(
+    connection: apsw.Connection, numbers: Iterable[int], reader: SegmentReader | None = None
+) -> Iterator[tuple[int, bytes]]:
     """Yield the number and the text of originals, in UTF-8 with lone surrogates, in the order of the numbers.
 
     A number that no original has is left out, and so is a text in a damaged segment. The text of a plain row is as the
-    disk has it: nothing compares it with its hash.
+    disk has it: nothing compares it with its hash. `reader`: of the same connection, for call after call at one moment.
     """
-    read = SegmentReader(connection)
+    read = reader or SegmentReader(connection)
     found: list[Any] = connection.execute(_TEXTS, (json.dumps(list(numbers)),)).fetchall()
     for number, content, segment, place in found:
         if segment is None:
