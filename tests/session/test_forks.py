@@ -13,6 +13,7 @@ from tests.stores.builders import raw
 from undrift.errors import InputError, RecallError
 from undrift.session.session import Session
 from undrift.stores.base import Context, Mark
+from undrift.stores.segments import originals_of
 from undrift.stores.sqlite import SqliteStore
 from undrift.testing import Call, ModelTurn, Result, history_for, simulator_for
 from undrift.values.window import Decision
@@ -150,8 +151,11 @@ def test_nothing_else_of_the_parent_comes_along(tmp_path: Path):
                 fork.recall(ref)
         assert "secret" not in str([fork.why(action.ref) for action in after.actions])
     connection = raw(tmp_path)
-    for table in ("operations", "decisions", "originals"):
-        rows = connection.execute(f"SELECT * FROM {table} WHERE session_id = 'fork'").fetchall()
+    tables = {
+        name: f"SELECT * FROM {name} WHERE session_id = 'fork'" for name in ("operations", "decisions", "figures")
+    }
+    records = [connection.execute(sql).fetchall() for sql in tables.values()]
+    for rows in (*records, list(originals_of(connection, "fork"))):
         assert rows
         assert "a-parent-with-a-name" not in str(rows)
         assert "secret" not in str(rows)

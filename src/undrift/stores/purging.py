@@ -57,6 +57,7 @@ def purge(
     with database.using() as connection, securely(connection), transaction(connection):
         found = doomed(connection, found.aim, found)
         removed = dict(Counter(destroy(connection, found, blank)) + before)
+        removed.pop("figures", None)  # parts of the decisions, which are counted
         payload: dict[str, Any] = {"what": found.aim.kind, "removed": removed}
         session_id = found.aim.session_id
         write(connection, session_id, operation_row(session_id, "purge", at_ms, payload))
