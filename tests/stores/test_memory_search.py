@@ -1,6 +1,7 @@
 """Memories by their words: the right ones, in the right order, from any text and for any query."""
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import apsw
@@ -8,6 +9,7 @@ import pytest
 
 from tests.stores.test_search import HOSTILE_QUERIES
 from undrift.stores import memory_search
+from undrift.stores.cleaning import wash
 from undrift.stores.memory_filter import ALL, Filter
 from undrift.stores.memory_search import add, known_speakers, match, match_of_tier, places, remove, scour
 from undrift.stores.memory_values import MemoryLine
@@ -82,6 +84,7 @@ def test_scouring_leaves_no_word_of_what_was_removed(tmp_path: Path, connection:
     with transaction(connection):
         remove(connection, [numbers["secretid"]])
         scour(connection)
+    assert wash(lambda: nullcontext(connection), "memory_text")
     connection.execute("VACUUM")
     content = (tmp_path / "undrift.db").read_bytes()
     assert not any(word in content for word in (b"zyzzyva", b"secretname", b"secretid"))
