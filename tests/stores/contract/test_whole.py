@@ -87,6 +87,8 @@ def uses(store: Store) -> dict[str, Callable[[], object]]:
         "rewind": lambda: store.rewind(context, 0, "rewind", payload={"to": 0}),
         "rewind_facts": lambda: store.rewind_facts("s", 0, at_ms=1),
         "purge": lambda: store.purge([Aim("session", "s")], lambda one: one, at_ms=1),
+        "sweepable": lambda: store.sweepable(),
+        "sweep": lambda: store.sweep("s", lambda one: one, at_ms=1),
         "change_documents": lambda: store.change_documents("s", lambda _: None, at_ms=1, payload={}),
         "add_marks": lambda: store.add_marks("s", []),
         "find_marks": lambda: store.find_marks([]),
