@@ -13,6 +13,7 @@ from pathlib import Path
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
+from tests.fuzz.gateway import GATEWAY_SURFACE
 from tests.fuzz.hooks import HOOKS_SURFACE
 from tests.fuzz.mcp import MCP_SURFACE
 from tests.fuzz.store import STORE_SURFACE
@@ -22,7 +23,9 @@ from tests.fuzz.wires import WIRES_SURFACE
 __all__ = ["FOUND", "SURFACES", "feed", "main"]
 
 FOUND = Path(__file__).parents[2] / "build" / "fuzz"
-SURFACES = {surface.name: surface for surface in (WIRES_SURFACE, HOOKS_SURFACE, MCP_SURFACE, STORE_SURFACE)}
+SURFACES = {
+    surface.name: surface for surface in (WIRES_SURFACE, GATEWAY_SURFACE, HOOKS_SURFACE, MCP_SURFACE, STORE_SURFACE)
+}
 _EXAMPLES = 200
 
 
