@@ -26,19 +26,23 @@ from undrift.session.session import Session
 from undrift.settings import Settings
 from undrift.testing import Close, RawRequest, RawUpstream, Send, Step, response
 
-__all__ = ["GATEWAY_SURFACE"]
+__all__ = ["GATEWAY_SURFACE", "STRANGER", "can_be_another"]
 
 BODY = {"model": "claude-opus-4-5", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}
 _ANSWER = response(b'{"id": "m"}')
 _PIN = "canary-5f1d"
-_NOBODY = 65_534
-_WAIT_S = 1.0
+STRANGER = 65_534
+"""The id of the other user."""
+_WAIT_S = 0.5
 _STATUS = re.compile(rb"HTTP/1\.1 (\d{3}) ")
 
 
 class _Gateway:
-    def __init__(self, url: str, home: Path, upstream: RawUpstream) -> None:
-        self._url, self._home, self._upstream = url, home, upstream
+    """Two gateways on one home: what comes late of an owner's request is not to be taken for a stranger's."""
+
+    def __init__(self, home: Path, owners: tuple[str, RawUpstream], strangers: tuple[str, RawUpstream]) -> None:
+        self._owners, self._strangers = owners, strangers
+        self._url = owners[0]
         self._token = token(home).encode()
         self.answer = _ANSWER
 
@@ -56,34 +60,23 @@ class _Gateway:
         assert heard.status == 200, "the gateway is not well"
 
     def _asked(self, sent: bytes, *, is_owner: bool) -> None:
-        if not is_owner and not _can_be_another():
+        if not is_owner and not can_be_another():
             return
-        before = len(self._upstream.requests)
-        sent = sent.replace(b"{host}", urlsplit(self._url).netloc.encode())
+        url, upstream = self._owners if is_owner else self._strangers
+        before = len(upstream.requests)
+        sent = sent.replace(b"{host}", urlsplit(url).netloc.encode())
         sent = sent.replace(b"{token}", self._token) if is_owner else sent
-        heard = self._exchanged(sent, is_owner=is_owner)
+        heard = _exchanged(url, sent, is_owner=is_owner)
         assert not heard or _STATUS.match(heard), f"no answer of HTTP: {heard[:60]!r}"
-        asked = self._upstream.requests[before:]
         if is_owner:
-            for one in asked:
+            for one in upstream.requests[before:]:
                 left = iter(sent)
                 assert all(byte in left for byte in one.body), "the provider got bytes that were not sent"
         else:
-            assert not asked, "a stranger's request reached the provider"
+            assert not upstream.requests, "a stranger's request reached the provider"
             assert all(status[:1] == b"4" for status in _STATUS.findall(heard)), f"a stranger got {heard[:60]!r}"
             for secret in (_PIN.encode(), self._token):
                 assert secret not in heard, "a stranger got something of the home"
-
-    def _exchanged(self, sent: bytes, *, is_owner: bool) -> bytes:
-        """Send, and read until the gateway ends the connection or says nothing more."""
-        heard = b""
-        with _connection(self._url, is_owner=is_owner) as connection, suppress(OSError):
-            connection.settimeout(_WAIT_S)
-            connection.sendall(sent)
-            connection.shutdown(socket.SHUT_WR)
-            while piece := connection.recv(1 << 16):
-                heard += piece
-        return heard
 
     def _answered(self, answer: bytes) -> None:
         self.answer = answer
@@ -96,7 +89,7 @@ class _Gateway:
             assert heard.body == wanted[1], "the client got another body than the provider sent"
 
 
-def _can_be_another() -> bool:
+def can_be_another() -> bool:
     return sys.platform == "linux" and os.geteuid() == 0
 
 
@@ -106,7 +99,7 @@ def _connection(url: str, *, is_owner: bool) -> Iterator[socket.socket]:
     parts = urlsplit(url)
     libc = None if is_owner else ctypes.CDLL(None)
     if libc is not None:
-        libc.setfsuid(_NOBODY)
+        libc.setfsuid(STRANGER)
     try:
         connection = socket.socket()
     finally:
@@ -134,6 +127,21 @@ def _read(answer: bytes) -> tuple[int, bytes] | None:
             return None
 
 
+def _exchanged(url: str, sent: bytes, *, is_owner: bool) -> bytes:
+    """Send, and read until the gateway ends the connection or says nothing more."""
+    heard = b""
+    with _connection(url, is_owner=is_owner) as connection, suppress(OSError):
+        connection.settimeout(_WAIT_S)
+        connection.sendall(sent)
+        # an end of ours before the answer would take the proof away from an owner: a closed socket is no user's
+        with suppress(TimeoutError):
+            heard = connection.recv(1 << 16)
+        connection.shutdown(socket.SHUT_WR)
+        while piece := connection.recv(1 << 16):
+            heard += piece
+    return heard
+
+
 @contextmanager
 def _opened() -> Iterator[Take]:
     with tempfile.TemporaryDirectory(dir=MEMORY) as name:
@@ -144,9 +152,11 @@ def _opened() -> Iterator[Take]:
         made: list[_Gateway] = []
         with (
             RawUpstream(lambda request: made[0].steps(request)) as upstream,
-            gateway(home, upstream.url, settings) as server,
+            RawUpstream(lambda _: [Send(_ANSWER)]) as unheard,
+            gateway(home, upstream.url, settings) as owners,
+            gateway(home, unheard.url, settings) as strangers,
         ):
-            made.append(_Gateway(server.url, home, upstream))
+            made.append(_Gateway(home, (owners.url, upstream), (strangers.url, unheard)))
             yield made[0].take
 
 

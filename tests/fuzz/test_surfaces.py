@@ -1,11 +1,13 @@
 """The kept inputs of every surface again, each within its bar; and the fuzzer itself finds a surface that is wrong."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
 from hypothesis import strategies as st
 
+from tests.fuzz import gateway
 from tests.fuzz.fuzz_surfaces import SURFACES, feed, main
 from tests.fuzz.surface import CORPUS, Surface, Take, bounded, kept
 
@@ -51,3 +53,10 @@ def test_the_fuzzer_says_how_much_it_has_fed(capsys):
     assert main(["0.5", "wires"]) == 0
     assert " inputs in 0.5 s, the slowest " in capsys.readouterr().out
     assert main(["0", "wires"]) == 1
+
+
+@pytest.mark.skipif(not gateway.can_be_another(), reason="only root can be another user as well")
+def test_a_request_that_is_not_a_strangers_is_found_among_those_of_strangers(monkeypatch):
+    monkeypatch.setattr(gateway, "STRANGER", os.geteuid())
+    with SURFACES["gateway"].opened() as take, pytest.raises(AssertionError, match="reached the provider"):
+        take(kept("gateway")["stranger-with-length"])
