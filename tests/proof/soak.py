@@ -103,7 +103,7 @@ class Judge:
         self._found.lost = list(dict.fromkeys([*self._found.lost, *missed]))
         self._judged = len(noted)
         self._found.refused = [*self._soaked.refused, *(f"provider: {text}" for text in self._provider.refusals)]
-        command = program("doctor", "--json", f"--home={self._soaked.home}")
+        command = program("doctor", "--full", "--json", f"--home={self._soaked.home}")
         done = subprocess.run(command, cwd=self._soaked.repo, capture_output=True, text=True, check=False)
         if done.returncode or not json.loads(done.stdout)["ok"]:
             self._found.unwell.append(f"doctor: {done.stdout[-2000:]} {done.stderr[-500:]}")

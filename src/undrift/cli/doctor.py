@@ -23,21 +23,25 @@ _MARKS = {"wrong": "WRONG", "note": "note ", "ok": "ok   "}
 
 @click.command("doctor")
 @click.option("-v", "--verbose", is_flag=True, help="Also show all settings and other details.")
+@click.option("--full", is_flag=True, help="Read every record again.")
 @click.option("--home", metavar="DIR", help=HOME_HELP)
 @project_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
 @click.pass_context
-def doctor_command(context: click.Context, verbose: bool, home: str | None, as_json: bool) -> None:
+def doctor_command(context: click.Context, verbose: bool, full: bool, home: str | None, as_json: bool) -> None:
     """Say what is wrong, and what to do.
 
-    It checks every record of the store against its SHA-256. It also looks at files and permissions, the search index,
-    hooks, gateways, settings and free space. It changes nothing. The exit code is 1 if something is wrong.
+    It checks the records of the store against their SHA-256. It reads those that are new since its last check without
+    findings; after 7 days, or with --full, it reads all. So it finds a damage of old records at the latest after 7 days.
+
+    It also looks at files and permissions, the search index, hooks, gateways, settings and free space. It changes
+    nothing but undrift.checked, its note beside the store. The exit code is 1 if something is wrong.
 
     \b
     undrift doctor
     """
     homes, stores = _looked_at(home)
-    found = tuple(examine(homes, stores=stores, overrides={} if home is None else {"home": home}))
+    found = tuple(examine(homes, stores=stores, overrides={} if home is None else {"home": home}, full=full))
     bad = [finding for finding in found if finding.state == "wrong"]
     if as_json:
         echo_json({"version": __version__, "ok": not bad, "findings": [asdict(finding) for finding in found]})

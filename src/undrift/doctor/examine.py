@@ -1,4 +1,4 @@
-"""All checks, in the order of the report. Law: changes nothing, and a fault is a finding."""
+"""All checks, in the order of the report. Law: changes no record, and a fault is a finding."""
 
 import os
 import platform
@@ -37,17 +37,18 @@ def examine(
     overrides: Mapping[str, object],
     stores: Sequence[str] = (),
     environ: Mapping[str, str] | None = None,
+    full: bool = True,
 ) -> Iterator[Finding]:
     """Yield what is found, the machine and the settings first, then each home, then each store.
 
     `stores`: the folders of projects' records; none: each home has its store at its top. `environ`: variables of the
-    settings; None takes those of this process.
+    settings; None takes those of this process. `full`: see `store`.
     """
     yield from _guarded("versions", "", _versions)
     yield from _guarded("settings", "", lambda: _settings(overrides, environ))
     window = _window(overrides, environ)
     yield from _guarded("start", "", lambda: _start([*homes, *stores]))
-    own: dict[str, Callable[[Path], Iterable[Finding]]] = {"store": lambda folder: store(folder, window)}
+    own: dict[str, Callable[[Path], Iterable[Finding]]] = {"store": lambda folder: store(folder, window, full=full)}
     looks: dict[str, Callable[[Path], Iterable[Finding]]] = {
         "home": _folder,
         "free space": _space,

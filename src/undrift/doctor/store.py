@@ -1,4 +1,7 @@
-"""The store of a home, its files, its replays and its backups. Law: changes nothing."""
+"""The store of a home, its files, its replays and its backups.
+
+Law: changes nothing, but notes beside a store how far it was checked.
+"""
 
 import shlex
 import time
@@ -24,10 +27,15 @@ _LARGE_BYTES = 5 * 10**9
 _SWEPT_DAYS = 365
 
 
-def store(home: Path, window: int) -> Iterator[Finding]:
-    """Yield what is found about the store of a home; `window` is how many rated searches count."""
+def store(home: Path, window: int, *, full: bool = True) -> Iterator[Finding]:
+    """Yield what is found about the store of a home.
+
+    Args:
+        window: The number of rated searches that count.
+        full: False: records that an earlier check without findings has read are not read again, for some days.
+    """
     here = str(home)
-    seen = look(home, rated=window)
+    seen = look(home, rated=window, full=full, noted_at_ms=now_ms())
     yield from _modes(home)
     if not seen.is_there:
         if home.is_dir():
@@ -78,7 +86,7 @@ def _contents(seen: Look, here: str) -> Iterator[Finding]:
                 (seen.decisions, "decision"),
             )
         )
-        yield ok("integrity", f"{', '.join(counts)} and {last} match their SHA-256", home=here)
+        yield ok("integrity", f"{', '.join(counts)} and {last} match their SHA-256{_how_far(seen)}", home=here)
     if seen.index:
         remedy = (
             "nothing is lost. It is rebuilt at the next write that meets it, or by "
@@ -86,7 +94,22 @@ def _contents(seen: Look, here: str) -> Iterator[Finding]:
         )
         yield wrong("search index", seen.index[0], remedy, home=here, details=seen.index[1:])
     elif not seen.damaged:
-        yield ok("search index", "it has every original", home=here)
+        yield ok("search index", "it is there" if seen.before.records else "it has every original", home=here)
+
+
+def _how_far(seen: Look) -> str:
+    """Say which records were read now, and which by an earlier check."""
+    if not seen.before.records:
+        return f": {many(seen.read, 'record')} checked today"
+    last, full = (_day(at_ms) for at_ms in (seen.before.last_ms, seen.before.full_ms))
+    return (
+        f": {many(seen.read, 'record')} checked today, {seen.before.records:,} up to {last} "
+        f"(all on {full}; again: `undrift doctor --full`)"
+    )
+
+
+def _day(at_ms: int) -> str:
+    return time.strftime("%Y-%m-%d", time.gmtime(at_ms / 1_000))
 
 
 def _searches(seen: Look, here: str, window: int) -> Iterator[Finding]:

@@ -1,22 +1,23 @@
 """The report on a home's store in any state: its content and its problems.
 
-Law: changes nothing: nothing is created, migrated, rebuilt or repaired; damage is an answer, never an exception.
+Law: changes nothing: nothing is created, migrated, rebuilt or repaired; damage is an answer, never an exception. Who
+asks for it has a check without findings written down beside the store.
 """
 
 import os
 import stat
 from collections.abc import Iterator
 from contextlib import closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import apsw
 
 from undrift.errors import StoreError
-from undrift.stores import copies, faults, holders, newest, read_only, sweeping
+from undrift.stores import checked, copies, faults, holders, newest, read_only, sweeping
 from undrift.stores.connection import NAME, prepare_file
-from undrift.stores.integrity import OF_THE_INDEX, problems
+from undrift.stores.integrity import OF_THE_INDEX, CheckRun, problems
 from undrift.stores.migrations import MIGRATIONS, identify
 from undrift.stores.ratings import ratings
 from undrift.values.retention import SessionSize
@@ -45,6 +46,8 @@ class Look:
         rated: Number of results and of useful ones for each of the newest rated searches.
         sweepable: The sessions that have originals to sweep.
         lost: A sentence about acknowledged operations that are missing; empty if none are known.
+        read: The number of records that were read.
+        before: The earlier check, whose records were not read again; `checked.NOTHING`: everything was read.
     """
 
     path: Path
@@ -64,10 +67,18 @@ class Look:
     rated: tuple[tuple[int, int], ...] = ()
     sweepable: tuple[SessionSize, ...] = ()
     lost: str = ""
+    read: int = 0
+    before: checked.Checked = checked.NOTHING
 
 
-def look(home: str | os.PathLike[str], *, rated: int = 0) -> Look:
-    """Read everything in a home's store and report on it. `rated`: the most rated searches in the answer."""
+def look(home: str | os.PathLike[str], *, rated: int = 0, full: bool = True, noted_at_ms: int | None = None) -> Look:
+    """Read a home's store and report on it.
+
+    Args:
+        rated: The most rated searches in the answer.
+        full: True: read everything. False: only what is newer than the last check that was written down, if it still counts.
+        noted_at_ms: The time, in Unix milliseconds; then a check without findings is written down. None: it is not.
+    """
     path = Path(os.path.realpath(home)) / NAME
     if not os.path.lexists(path) and not os.path.lexists(f"{path}-wal"):
         return Look(path, is_there=False)
@@ -77,9 +88,17 @@ def look(home: str | os.PathLike[str], *, rated: int = 0) -> Look:
     try:
         prepare_file(path.parent, create=False)
         with closing(_open(path)) as connection:
-            seen.update(_inside(connection, rated))
+            reading, state = CheckRun(), checked.NOTHING
+            with suppress(apsw.Error, StoreError):  # damage is reported
+                if noted_at_ms is not None and identify(connection) == len(MIGRATIONS):
+                    state = checked.begin(connection)
+                    reading.since = checked.NOTHING if full else checked.noted(path, connection, noted_at_ms)
+            seen.update(_inside(connection, rated, reading))
             with suppress(apsw.Error):  # damage is reported
                 seen["lost"] = str(newest.loss(path.parent, connection if seen["version"] else None, known) or "")
+            seen |= {"read": reading.records, "before": reading.since}
+            if noted_at_ms is not None and not any(map(seen.get, ("damaged", "index", "lost"))):
+                _note(path, connection, state, reading, noted_at_ms)
     except (StoreError, apsw.Error, OSError, ValueError) as error:
         seen["refused"] = str(_as_ours(error, path))
     return Look(path, is_there=True, **seen)
@@ -118,11 +137,24 @@ def _open(path: Path) -> apsw.Connection:
     return connection
 
 
-def _inside(connection: apsw.Connection, rated: int) -> dict[str, Any]:
+def _note(path: Path, connection: apsw.Connection, state: checked.Checked, reading: CheckRun, now_ms: int) -> None:
+    """Write down a check of a store of the newest version in which nothing was wrong."""
+    if state == checked.NOTHING:
+        return
+    since = reading.since
+    full_ms = now_ms if reading.is_full else since.full_ms
+    done = replace(state, records=since.records + reading.records, full_ms=full_ms, last_ms=now_ms)
+    with suppress(apsw.Error):
+        checked.note(path, connection, done)
+
+
+def _inside(connection: apsw.Connection, rated: int, reading: CheckRun) -> dict[str, Any]:
     version = identify(connection)
     if version < len(MIGRATIONS):
         return {"version": version, "damaged": tuple(copies.structure(connection))}
-    found = tuple(problems(connection))
+    found = tuple(problems(connection, reading))
+    if found and not reading.is_full:  # the list of what is damaged is to be whole
+        return _inside(connection, rated, _from_the_start(reading))
     index = tuple(one for one in found if one.startswith(OF_THE_INDEX))
     damaged = tuple(one for one in found if not one.startswith(OF_THE_INDEX))
     seen: dict[str, Any] = {"version": version, "index": index, "damaged": damaged}
@@ -131,8 +163,15 @@ def _inside(connection: apsw.Connection, rated: int) -> dict[str, Any]:
         seen["rated"] = tuple(ratings(connection, rated))
         seen["sweepable"] = tuple(sweeping.sizes(connection))
     except (apsw.Error, StoreError):
+        if not reading.is_full:
+            return _inside(connection, rated, _from_the_start(reading))
         return seen  # the problems are in `damaged`
     return {**seen, "operations": operations, "originals": originals, "decisions": decisions, "sessions": sessions}
+
+
+def _from_the_start(reading: CheckRun) -> CheckRun:
+    reading.since, reading.records = checked.NOTHING, 0
+    return reading
 
 
 def _as_ours(error: Exception, path: Path) -> Exception:

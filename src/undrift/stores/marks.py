@@ -90,4 +90,4 @@ def mark_from(row: rows.Row) -> tuple[Mark, str]:
         raise StoreCorrupt(f"mark {number} was not written by undrift: {error}; {rows.REMEDY}") from error
 
 
-TABLE = Table("marks", MARK_COLUMNS, mark_from, of_session=False)
+TABLE = Table("marks", MARK_COLUMNS, mark_from, of_session=False, seq="")

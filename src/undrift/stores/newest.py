@@ -13,9 +13,11 @@ from typing import Any
 
 import apsw
 
-__all__ = ["Loss", "NOTED", "accept", "forget", "held", "loss", "note", "noted"]
+__all__ = ["CHECKED", "Loss", "NOTED", "accept", "forget", "held", "loss", "note", "noted", "put"]
 
 NOTED = "undrift.newest"
+CHECKED = "undrift.checked"
+"""How far the store was checked; see `stores.checked`."""
 _LOST = "undrift.lost"
 """The loss, kept until a user has seen it: the next operation takes the number of a missing one."""
 _LINE = re.compile(rb"(\d{1,20}) ([0-9a-f]{8})\n")
@@ -39,7 +41,7 @@ class Loss(tuple[int, int]):
 def note(home: Path, seq: int) -> None:
     """Write down the number of a committed operation; if that fails, a loss may not be detected."""
     with suppress(OSError):
-        _put(home / NOTED, _line(seq))
+        put(home / NOTED, _line(seq))
 
 
 def noted(home: Path) -> int:
@@ -74,18 +76,18 @@ def accept(home: Path, lost: Loss) -> bool:
         return False
     with suppress(OSError):
         path.unlink(missing_ok=True)
-        _put(path, text)
+        put(path, text)
     note(home, lost[1])
     return True
 
 
 def forget(home: Path) -> None:
-    """Delete the number and the loss, because another store replaces this one. Raises OSError: it cannot be deleted."""
-    for name in (NOTED, _LOST):
+    """Delete the number, the loss and the note of a check, because another store replaces this one. Raises OSError: it cannot be deleted."""
+    for name in (NOTED, _LOST, CHECKED):
         (home / name).unlink(missing_ok=True)
 
 
-def _put(path: Path, text: bytes) -> None:
+def put(path: Path, text: bytes) -> None:
     """Overwrite the beginning of a file that only its owner may read; no link is followed."""
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
     descriptor = os.open(path, flags, 0o600)

@@ -70,4 +70,4 @@ def session_from(row: Any) -> SessionRow:
     return SessionRow(rows.shown_text(session_id), operations, originals, decisions, first_at_ms, last_at_ms, name)
 
 
-TABLE = Table("operations", OPERATION_COLUMNS, operation_from, of_session=False)
+TABLE = Table("operations", OPERATION_COLUMNS, operation_from, of_session=False, seq="seq")

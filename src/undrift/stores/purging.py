@@ -27,7 +27,7 @@ from undrift.values.window import Decision
 
 __all__ = ["purge", "traces_of"]
 
-_NOTES = (adoption.NOTE, projects.NOTE, newest.NOTED, "installed.json")
+_NOTES = (adoption.NOTE, projects.NOTE, newest.NOTED, newest.CHECKED, "installed.json")
 """Notes of ours: paths and numbers, and no text of a session. Who deletes one breaks what it is for."""
 _MOST_BYTES = 16 << 20
 _MOST_FILES = 5_000

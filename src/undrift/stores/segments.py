@@ -26,6 +26,7 @@ __all__ = [
     "entry_key",
     "forget",
     "has_all",
+    "newer",
     "numbers_of",
     "originals_of",
     "problems",
@@ -76,8 +77,10 @@ _IN_SEGMENT = "SELECT number FROM originals WHERE segment = ?"
 _HAS = f"SELECT count(*) FROM originals WHERE number {_GIVEN}"  # noqa: S608
 _MOVE = "UPDATE originals SET place = ? WHERE number = ?"
 _PLACES = """SELECT number, CAST(ref AS BLOB), source = 'window', segment, place FROM originals
-    WHERE segment IS NOT NULL ORDER BY segment, place"""
-_HELD = "SELECT number, originals FROM segments"
+    WHERE segment IS NOT NULL AND (?1 IS NULL OR segment IN (SELECT value FROM json_each(?1))) ORDER BY segment, place"""
+_HELD = "SELECT number, originals FROM segments WHERE ?1 IS NULL OR number IN (SELECT value FROM json_each(?1))"
+_NEWER = """SELECT number FROM segments WHERE number > ?1 OR last_number > ?2
+    UNION SELECT segment FROM originals WHERE number > ?2 AND segment IS NOT NULL"""
 
 
 class StoredSegment(NamedTuple):
@@ -251,19 +254,34 @@ def forget(connection: apsw.Connection, numbers: Collection[int]) -> None:
         connection.executemany(_MOVE, places)
 
 
-def problems(connection: apsw.Connection, check: Callable[[bytes, PackedOriginal], object]) -> Iterator[str]:
-    """Yield the problems of all segments and of the places in them; a damaged one names each of its originals.
+def newer(connection: apsw.Connection, segment: int, original: int) -> list[int]:
+    """Return the segments that were added or appended to since these were the highest numbers."""
+    found: list[Any] = connection.execute(_NEWER, (segment, original)).fetchall()
+    return [number for (number,) in found]
 
-    `check`: makes an original from its session and what a segment holds; raises StoreCorrupt.
+
+def problems(
+    connection: apsw.Connection,
+    check: Callable[[bytes, PackedOriginal], object],
+    chosen: Collection[int] | None = None,
+) -> Iterator[str]:
+    """Yield the problems of segments and of the places in them; a damaged one names each of its originals.
+
+    Args:
+        check: Makes an original from its session and what a segment holds; raises StoreCorrupt.
+        chosen: The segments to read; None: all of them.
     """
+    given = (None if chosen is None else json.dumps(sorted(chosen)),)
     with at_one_moment(connection):
-        yield from _problems(connection, check)
+        yield from _problems(connection, check, given)
 
 
-def _problems(connection: apsw.Connection, check: Callable[[bytes, PackedOriginal], object]) -> Iterator[str]:
+def _problems(
+    connection: apsw.Connection, check: Callable[[bytes, PackedOriginal], object], given: tuple[str | None]
+) -> Iterator[str]:
     seen: dict[int, int] = {}
     reader = SegmentReader(connection)
-    places: Iterable[Any] = connection.execute(_PLACES)
+    places: Iterable[Any] = connection.execute(_PLACES, given)
     for number, ref, is_of_window, segment, place in places:
         seen[segment] = seen.get(segment, 0) + 1
         try:
@@ -273,7 +291,7 @@ def _problems(connection: apsw.Connection, check: Callable[[bytes, PackedOrigina
                 raise StoreCorrupt(f"segment {segment} says something else than its row; {rows.REMEDY}")
         except StoreCorrupt as error:
             yield f"original {rows.shown(ref)}: {error}"
-    held: list[Any] = connection.execute(_HELD).fetchall()
+    held: list[Any] = connection.execute(_HELD, given).fetchall()
     for number, originals in held:
         if seen.get(number, 0) != originals:
             yield f"segment {number} holds {originals} originals, and {seen.get(number, 0)} rows point into it; {rows.REMEDY}"

@@ -14,10 +14,10 @@ from typing import Any, Self, TypeVar
 import apsw
 
 from undrift.errors import InputError
+from undrift.stores import checked, indexing, newest, purging, rewinding, rows, search, sweeping, timeline
 from undrift.stores import dispatch as dispatch_table
 from undrift.stores import documents as documents_table
 from undrift.stores import facts as facts_table
-from undrift.stores import indexing, newest, purging, rewinding, rows, search, sweeping, timeline
 from undrift.stores import marks as marks_table
 from undrift.stores import readings as readings_table
 from undrift.stores import tasks as tasks_table
@@ -68,7 +68,7 @@ class SqliteStore(SqliteOriginals, Closing):
     The contract describes each method; the docstrings here are about the file.
     """
 
-    own_files = (*(f"{NAME}{suffix}" for suffix in SIDE_FILES), newest.NOTED)
+    own_files = (*(f"{NAME}{suffix}" for suffix in SIDE_FILES), newest.NOTED, newest.CHECKED)
     back_up = staticmethod(back_up)
     restore_backup = staticmethod(restore_backup)
 
@@ -278,6 +278,7 @@ class SqliteStore(SqliteOriginals, Closing):
         indexing.catch_up(self._database.using)
 
     def pack(self, most_bytes: int) -> int:
+        checked.forget(self._database.path)  # the rows that it writes again are read by the next check
         with self._database.using() as connection, transaction(connection):
             return pack_some(connection, most_bytes)
 

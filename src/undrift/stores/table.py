@@ -40,6 +40,7 @@ class Table:
         columns: The columns for `read`; empty for derived data.
         read: Row to record; raises StoreCorrupt.
         where: SQL: the rows that `read` takes; empty for all.
+        seq: The column with the number of the operation that wrote a row; empty: it has none.
         changes: Types of the values that a commit takes for it.
         prepare: Checks and hashes them, outside of the transaction; raises InputError.
         write: Writes the result of `prepare`; raises StoreError if it contradicts the stored records.
@@ -64,3 +65,4 @@ class Table:
     of_task: bool = False
     of_session: bool = True
     where: str = ""
+    seq: str = "from_seq"
