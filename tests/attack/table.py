@@ -10,6 +10,7 @@ import os
 import sys
 import time
 from pathlib import Path
+from unittest.mock import patch
 
 from tests.attack import cost, disk, served, trust
 from tests.attack.rows import Outcome, Row, Skipped
@@ -46,8 +47,11 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--short", action="store_true", help="try each row a few times")
     parser.add_argument("--write", type=Path, help="a Markdown file for the table, failures first")
     chosen = parser.parse_args(arguments)
-    logging.disable()  # warnings are what many attacks are after
-    os.environ["PYTHONPATH"] = os.pathsep.join(("src", "."))
+    with patch.dict(os.environ, PYTHONPATH=os.pathsep.join(("src", "."))):
+        return _attacked(chosen)
+
+
+def _attacked(chosen: argparse.Namespace) -> int:
     rows = [row for row in ROWS if not chosen.rows or row.name.startswith(tuple(chosen.rows))]
     head = "| attack | before | attempts | survived | failed | |\n| --- | --- | --- | --- | --- | --- |"
     print(head, flush=True)
@@ -68,4 +72,5 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
+    logging.disable()  # warnings are what many attacks are after
     sys.exit(main(sys.argv[1:]))

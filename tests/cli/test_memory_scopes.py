@@ -132,6 +132,6 @@ def test_doctor_looks_at_what_is_mine(projects: Projects):
     data[place : place + 5] = b"tall "
     path.with_name("undrift.db-wal").unlink(missing_ok=True)
     path.write_bytes(data)
-    broken = undrift("doctor", "--home", projects.home)
+    broken = undrift("doctor", "--full", "--home", projects.home)
     assert broken.exit_code == 1
     assert "does not match its SHA-256" in " ".join(broken.stdout.split())

@@ -72,7 +72,6 @@ def feed(surface: Surface, seconds: float, found: Path = FOUND) -> tuple[int, fl
 
 def main(arguments: Iterable[str]) -> int:
     """Feed all surfaces, or those named, for so many seconds each; print a line for each."""
-    logging.disable()  # what a session logs is another test's subject
     seconds, *names = arguments
     for name in names or list(SURFACES):
         taken, slowest_s = feed(SURFACES[name], float(seconds))
@@ -84,4 +83,5 @@ def main(arguments: Iterable[str]) -> int:
 
 
 if __name__ == "__main__":
+    logging.disable()  # what a session logs is another test's subject
     sys.exit(main(sys.argv[1:]))
