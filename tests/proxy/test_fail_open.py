@@ -158,10 +158,10 @@ def test_more_connections_than_descriptors_are_told_to_come_back(upstream, tmp_p
                 held[-1].sendall(head.encode())
             answered, _, _ = select.select(held, [], [], 10)  # before their bodies, so that they make room
             answered[-1].settimeout(10)
-            heard = b"".join(iter(lambda: answered[-1].recv(4_096), b""))
-            assert heard.startswith(b"HTTP/1.1 503 ")
-            assert b"\r\nretry-after: 1\r\n" in heard
-            assert b"undrift: too many connections at once" in heard
+            answer = b"".join(iter(lambda: answered[-1].recv(4_096), b""))
+            assert answer.startswith(b"HTTP/1.1 503 ")
+            assert b"\r\nretry-after: 1\r\n" in answer
+            assert b"undrift: too many connections at once" in answer
         finally:
             for one in held:
                 one.close()
