@@ -14,11 +14,11 @@ _PIN = re.compile(r'^([a-z0-9._-]+)==([^\s;]+)(?: ; python_version < "([0-9.]+)"
 
 def problems(parts: dict[str, Any], lock: str) -> list[str]:
     """Return the differences between a list of parts (CycloneDX) and a lock file."""
-    listed = {one["name"].lower().replace("_", "-"): one.get("version", "") for one in parts.get("components", [])}
+    listed = {_normal(one["name"]): one.get("version", "") for one in parts.get("components", [])}
     listed.pop("undrift", None)
     version = sys.version_info[:2]
     wanted = {
-        name: pinned
+        _normal(name): pinned
         for name, pinned, below in _PIN.findall(lock)
         if not below or version < tuple(map(int, below.split(".")))
     }
@@ -31,6 +31,11 @@ def problems(parts: dict[str, Any], lock: str) -> list[str]:
         for name in sorted(wanted.keys() & listed.keys())
         if wanted[name] != listed[name]
     ]
+
+
+def _normal(name: str) -> str:
+    """Return a package's name in the one form that its spellings share."""
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def main(arguments: list[str]) -> int:

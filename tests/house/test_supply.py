@@ -39,6 +39,7 @@ def test_a_package_that_was_not_looked_at_is_never_clean(packages: list[dict], r
 
 def test_a_list_of_parts_is_compared_with_the_lock():
     assert built_parts.problems(parts(undrift="1", click="8.5.1"), LOCK) == []
+    assert built_parts.problems({"components": [{"name": "A.b_C", "version": "1"}]}, "a-b-c==1 \\\n") == []
     assert len(built_parts.problems(parts(click="8.5.2"), LOCK)) == 1
     assert len(built_parts.problems(parts(click="8.5.1", left_pad="1"), LOCK)) == 1
     assert len(built_parts.problems(parts(), LOCK)) == 1
