@@ -71,7 +71,7 @@ def test_what_did_not_prove_itself_is_counted(upstream, tmp_path):
 
 
 def test_one_that_does_not_take_the_token_of_its_home_is_wrong(monkeypatch, upstream, tmp_path):
-    """As on a system that cannot name users, once the token was made anew."""
+    """As on a system that cannot name users, once the token was replaced."""
     monkeypatch.setattr("undrift.proxy.peer.tells_users", lambda: False)
     with gateway_of(tmp_path, upstream.url) as server:
         (tmp_path / "http-token").write_text("0" * 64)

@@ -26,7 +26,7 @@ from bench.masking import (
 from undrift.core.text.secrets import mask
 
 FIGURES: dict[str, Any] = json.loads((Path(__file__).parents[3] / "docs" / "figures.json").read_text(encoding="utf-8"))
-FROZEN = "15807309b6597109a2d4a217cc99ede9f85c18eb3a4506436508ba1f72c4d728"
+FROZEN = "a11510bad54970568f3fc730726829b8fdd57abfd4662d7a766329601479c168"
 ROWS = canaries()
 
 
