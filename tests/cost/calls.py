@@ -17,14 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from tests.cost.hostile import BODIES, SESSIONS, TEXTS, turn
+from tests.house.test_expression_cost import REFERENCE_SECONDS, reference
 from undrift import Session, Settings, UndriftError, trim
 from undrift.hooks.answer import Options, answer
 
 __all__ = ["CALLS", "MOST_SECONDS", "main", "pairs", "seconds_of"]
 
 MOST_SECONDS = 2.0
-REFERENCE_SECONDS = 0.0045
-"""The seconds of `_reference`, on the machine that the bound is meant for."""
 _SEED = 7
 
 Call = Callable[[Session, str], object]
@@ -70,16 +69,9 @@ CALLS: dict[str, tuple[Call, Call]] = {
 """By name: what is done before, and the call that is measured."""
 
 
-def _reference() -> float:
-    started = time.process_time()
-    for _ in range(500_000):
-        pass
-    return time.process_time() - started
-
-
 def seconds_of(work: Callable[[], object]) -> float:
     """Return the processor's seconds of some work, on a machine as fast as the reference; an answer in words is fine."""
-    speed = _reference() / REFERENCE_SECONDS
+    speed = reference() / REFERENCE_SECONDS
     started = time.process_time()
     with suppress(UndriftError):
         work()

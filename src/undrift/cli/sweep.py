@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from undrift.core.home_age import LEAST_DAYS, swept_by
 from undrift.errors import InputError, StoreError
 from undrift.stores.contract import Store
 from undrift.stores.opening import open_store
-from undrift.values.clock import now_ms
+from undrift.values.clock import day_of, now_ms
 from undrift.values.retention import Retention, SessionSize
 from undrift.values.scope import Scope
 from undrift.window.sweep import sweep_sessions
@@ -99,7 +98,7 @@ def _show(chosen: Sequence[SessionSize], sessions: Sequence[SessionSize]) -> Non
     )
     for one in chosen[:_SHOWN]:
         texts = count(one.originals, "text")
-        say(f"  {_day(one.last_at_ms)}  {_megabytes(one.size_bytes):>10}  {texts:>12}  {safe(one.session_id[:40])}")
+        say(f"  {day_of(one.last_at_ms)}  {_megabytes(one.size_bytes):>10}  {texts:>12}  {safe(one.session_id[:40])}")
     if len(chosen) > _SHOWN:
         say(f"  and {count(len(chosen) - _SHOWN, 'more session')}")
 
@@ -107,7 +106,7 @@ def _show(chosen: Sequence[SessionSize], sessions: Sequence[SessionSize]) -> Non
 def _as_json(one: SessionSize) -> dict[str, Any]:
     return {
         "session_id": one.session_id,
-        "last_used": _day(one.last_at_ms),
+        "last_used": day_of(one.last_at_ms),
         "originals": one.originals,
         "size_bytes": one.size_bytes,
     }
@@ -120,10 +119,6 @@ def _again(older_than: str | None, larger_than: str | None, home: str | None) ->
         if value
     )
     return f"undrift store sweep{given}{again(home)}"
-
-
-def _day(at_ms: int) -> str:
-    return datetime.fromtimestamp(at_ms / 1000, UTC).date().isoformat()
 
 
 def _megabytes(size_bytes: int) -> str:

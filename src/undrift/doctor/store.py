@@ -13,7 +13,7 @@ from undrift.core.memory.stale import LEAST_PRECISION, precision
 from undrift.doctor.finding import Finding, note, ok, wrong
 from undrift.stores.holders import named
 from undrift.stores.look import Look, look, modes
-from undrift.values.clock import now_ms
+from undrift.values.clock import day_of, now_ms
 from undrift.values.retention import Retention
 from undrift.values.shown import many
 
@@ -101,15 +101,11 @@ def _how_far(seen: Look) -> str:
     """Say which records were read now, and which by an earlier check."""
     if not seen.before.records:
         return f": {many(seen.read, 'record')} checked today"
-    last, full = (_day(at_ms) for at_ms in (seen.before.last_ms, seen.before.full_ms))
+    last, full = (day_of(at_ms) for at_ms in (seen.before.last_ms, seen.before.full_ms))
     return (
         f": {many(seen.read, 'record')} checked today, {seen.before.records:,} up to {last} "
         f"(all on {full}; again: `undrift doctor --full`)"
     )
-
-
-def _day(at_ms: int) -> str:
-    return time.strftime("%Y-%m-%d", time.gmtime(at_ms / 1_000))
 
 
 def _searches(seen: Look, here: str, window: int) -> Iterator[Finding]:

@@ -5,18 +5,17 @@ in the middle leaves a whole store: the next cleaning continues.
 """
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import apsw
 
 from undrift.stores.connection import Patience
+from undrift.stores.indexing import Use
 from undrift.stores.migrations import transaction
 
-__all__ = ["PAUSE_S", "Use", "clean", "securely", "wash"]
-
-Use = Callable[[], AbstractContextManager[apsw.Connection]]
+__all__ = ["PAUSE_S", "clean", "securely", "wash"]
 
 _MOST_AT_ONCE_BYTES = 4 << 20
 """A file up to this size is rewritten at once; 4 MiB took 0.04 s, 16 took 0.2, and all other processes wait meanwhile."""

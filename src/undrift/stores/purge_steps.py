@@ -14,7 +14,8 @@ import apsw
 
 from undrift.errors import StoreError
 from undrift.stores import search
-from undrift.stores.cleaning import PAUSE_S, Use, securely
+from undrift.stores.cleaning import PAUSE_S, securely
+from undrift.stores.indexing import Use
 from undrift.stores.mentions import thin_log
 from undrift.stores.migrations import transaction
 from undrift.stores.purge import Doomed, delete_records, destroy_memories, destroy_originals, in_order, numbers_of

@@ -11,7 +11,7 @@ from typing import Any
 import apsw
 
 from undrift.stores import readings, rows, segments
-from undrift.stores.cleaning import Use
+from undrift.stores.indexing import Use
 from undrift.stores.migrations import transaction
 from undrift.stores.operations import operation_row
 from undrift.stores.purge_steps import originals_in_steps

@@ -2,13 +2,22 @@
 
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 
-__all__ = ["Clock", "now_ms"]
+__all__ = ["Clock", "day_of", "now_ms"]
 
 
 def now_ms() -> int:
     """Return the time in Unix milliseconds."""
     return time.time_ns() // 1_000_000
+
+
+def day_of(at_ms: int) -> str:
+    """Return the day of a time in Unix milliseconds, in UTC."""
+    try:
+        return datetime.fromtimestamp(at_ms / 1000, UTC).date().isoformat()
+    except (OverflowError, OSError, ValueError):
+        return "an unknown day"
 
 
 class Clock:

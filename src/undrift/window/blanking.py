@@ -4,13 +4,13 @@ Law: after a sweep a window has the same bytes, references included. After a pur
 says no more than its task's id.
 """
 
-from datetime import UTC, datetime
 from typing import Literal
 
 from undrift.core.text.tombstone import purged_tombstone
+from undrift.values.clock import day_of
 from undrift.values.window import Decision
 
-__all__ = ["blanked", "day_of"]
+__all__ = ["blanked"]
 
 _NOTE = "[A note that stood here was purged.]"
 _NEEDED = (
@@ -34,11 +34,3 @@ def blanked(decision: Decision, *, act: Literal["purged", "swept"], at_ms: int) 
     detail |= {"gone": act, "gone_ref": decision.ref}
     reason = f"its original was {act} on {day_of(at_ms)}"
     return Decision(decision.entry_id, decision.kind, reason, decision.tokens_saved, "", detail)
-
-
-def day_of(at_ms: int) -> str:
-    """Return the day of a time, in UTC."""
-    try:
-        return datetime.fromtimestamp(at_ms / 1000, UTC).date().isoformat()
-    except (OverflowError, OSError, ValueError):
-        return "an unknown day"

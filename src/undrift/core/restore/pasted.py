@@ -69,9 +69,10 @@ def pasted_lines(lines: Sequence[str]) -> set[int]:
         is_indented = bool(_INDENTED.match(seen)) and (was_empty or was_indented)
         if is_indented or _ONE_LINE.match(seen):
             found.add(number)
-        if number not in found and (_TO_THE_END.match(seen) or _introduces(lines, number)):
-            first = number if _TO_THE_END.match(seen) else number + 1
-            return found.union(range(first, len(lines)))
+        if number not in found and _TO_THE_END.match(seen):
+            return found.union(range(number, len(lines)))
+        if number not in found and _introduces(lines, number):
+            return found.union(range(number + 1, len(lines)))
         was_empty, was_indented = not line.strip(), is_indented or (was_indented and not line.strip())
     return found
 
