@@ -60,6 +60,21 @@ def test_more_words_in_common_come_first():
     assert found(of, "fix login and token", max_facts=2) == ["src/token/login.py", "src/login.py"]
 
 
+def test_another_form_of_a_word_is_found():
+    one = fact("src/auth.py", "convention", "token refreshing happens in one place")
+    for camel in (False, True):
+        of = retriever(one, fact("docs.md"), split_camel_case=camel)
+        assert found(of, "Fix refresh of tokens", min_score=0.6) == ["src/auth.py"]
+        assert found(of, "it refreshes", min_score=1.0) == ["src/auth.py"]
+        assert found(of, "refreshment", min_score=0.01) == []
+
+
+def test_a_stop_word_of_the_caller_is_a_word_and_not_its_forms():
+    of = retriever(fact("a.md", "convention", "files"), stop_words=("file",))
+    assert found(of, "the file", min_score=0.01) == []
+    assert found(of, "the files", min_score=0.01) == ["a.md"]
+
+
 def test_of_equal_ones_the_newest_comes_first():
     of = retriever(fact("login/a", valid_from=5), fact("login/b", valid_from=9), fact("login/c", valid_from=7))
     assert found(of, "login") == ["login/b", "login/c", "login/a"]

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from undrift.core.facts.retrieve import Wanted, text_of, within_budget
-from undrift.core.facts.words import telling_words
+from undrift.core.facts.words import stems, telling_words
 from undrift.values.facts import FactVersion, SessionFact
 
 __all__ = ["FactIndex"]
@@ -64,7 +64,7 @@ class FactIndex:
         self._facts[version.sequence] = version.fact
         key = _key(version.sequence, version.fact)
         if self._keys and key < self._keys[-1]:
-            self._waiting[version.sequence] = frozenset(telling_words(text_of(version.fact)))
+            self._waiting[version.sequence] = frozenset(stems(telling_words(text_of(version.fact))))
             if len(self._waiting) > _MOST_WAITING:
                 self._build()
         else:
@@ -149,7 +149,7 @@ class FactIndex:
         self._tasks.setdefault(fact.source_task_id, []).append(place)
         for tag in fact.tags:
             self._tags.setdefault(tag, _Bits()).add(place)
-        for word in set(telling_words(text_of(fact))):
+        for word in set(stems(telling_words(text_of(fact)))):
             if (bits := self._common.get(word)) is not None:
                 bits.add(place)
                 continue

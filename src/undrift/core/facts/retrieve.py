@@ -1,4 +1,4 @@
-"""Find the facts that a task should know, by the words that they share with its description. Pure.
+"""Find the facts that a task should know, by the words, in any form, that they share with its description. Pure.
 
 Law: the plain form, one look at each fact. `undrift.core.facts.index` gives the same answers faster; a test holds the
 two together.
@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from undrift.core.facts.words import telling_words
+from undrift.core.facts.words import stems, telling_words
 from undrift.values.facts import FactQuery, SessionFact
 
 __all__ = ["Wanted", "cost_tokens", "retrieve", "text_of", "wanted", "within_budget"]
@@ -16,7 +16,7 @@ __all__ = ["Wanted", "cost_tokens", "retrieve", "text_of", "wanted", "within_bud
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A query, its description split into words. `total`: of the weights; 0 if it has no word."""
+    """A query, its description split into the stems of its words. `total`: of the weights; 0 if it has no word."""
 
     query: FactQuery
     weights: Mapping[str, int]
@@ -31,7 +31,7 @@ def wanted(
     query: FactQuery, stop_words: frozenset[str] = frozenset(), split: Callable[[str], Iterable[str]] = telling_words
 ) -> Wanted:
     """Read a query. `stop_words`: more words that do not count, in addition to the seed's."""
-    weights = Counter(word for word in split(query.task_description) if word not in stop_words)
+    weights = Counter(stems(word for word in split(query.task_description) if word not in stop_words))
     return Wanted(query, weights, weights.total())
 
 
@@ -40,7 +40,7 @@ def retrieve(
 ) -> list[SessionFact]:
     """Return the facts that match best within the query's limits, the best first; equal ones the newest first.
 
-    score = words of the description that the fact holds / words of the description, repeated ones repeated.
+    score = words of the description that the fact holds in any form / words of the description, repeated ones repeated.
 
     Returns at most `max_facts`. Without any match and with a `min_score` of 0: the newest.
     """
@@ -50,7 +50,7 @@ def retrieve(
     for number, fact in enumerate(facts):
         if fact.source_task_id == query.task_id or (tags is not None and tags.isdisjoint(fact.tags)):
             continue
-        weight = sum(want.weights.get(word, 0) for word in set(split(text_of(fact))))
+        weight = sum(want.weights.get(word, 0) for word in set(stems(split(text_of(fact)))))
         if want.passes(weight):
             ranked.append((weight, fact.seen, number, fact))
     ranked.sort(key=lambda one: one[:3], reverse=True)

@@ -1,14 +1,16 @@
 """The words of a text, as facts and descriptions are compared. Pure.
 
 Law: the seed's 43 stop words, literally; callers add their own. core/text/words cuts the words: at every sign where the
-seed's splitter cuts, and at quotes and other signs, which are no part of a word.
+seed's splitter cuts, and at quotes and other signs, which are no part of a word. All forms of a word are compared as one.
 """
 
 import re
+from collections.abc import Iterable
+from functools import lru_cache
 
-from undrift.core.text.words import words_of, words_written
+from undrift.core.text.words import stem, words_of, words_written
 
-__all__ = ["STOP_WORDS", "parts_of", "telling_words"]
+__all__ = ["STOP_WORDS", "parts_of", "stems", "telling_words"]
 
 STOP_WORDS: frozenset[str] = frozenset(
     {
@@ -33,3 +35,14 @@ def parts_of(text: str) -> list[str]:
         humps = _HUMPS.findall(word)
         words += [word, *humps] if len(humps) > 1 else [word]
     return [lower for word in words if (lower := word.casefold()) not in STOP_WORDS]
+
+
+def stems(words: Iterable[str]) -> list[str]:
+    """Return the stem of each word: ``refreshing`` and ``refreshes`` are compared as ``refresh``."""
+    return [_stem(word) for word in words]
+
+
+@lru_cache(maxsize=8_192)
+def _stem(word: str) -> str:
+    """Keep the stems of the words that come again and again: an index of 100,000 facts asks for a million of them."""
+    return stem(word)
