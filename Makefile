@@ -81,7 +81,7 @@ unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all demo figures plugins setup fmt check test build wheel fuzz properties nightly cost wires twin exact lance sdk types bench browsers clients billing profiles soak attack floods purge proof powercut faults kills contention flips agents conformance frameworks audit lock secret-rules clean help
+.PHONY: all demo figures plugins setup fmt check test coverage build wheel fuzz properties nightly cost wires twin exact lance sdk types bench browsers clients billing profiles soak attack floods purge proof powercut faults kills contention flips agents conformance frameworks audit lock secret-rules clean help
 
 all: check test  ## check and test (what `make` alone does)
 
@@ -107,15 +107,20 @@ check: $(SELF) $(DEV)  ## style, types and the direction of the imports
 	$(PY) -m mypy
 	$(VENV)/bin/lint-imports
 
-test: $(SELF) $(DEV)  ## all tests, in three processes, as many tests wait for others; reports in build/test-report*.json, build/coverage.json and build/coverage.xml
-	@rm -rf build/test-report*.json build/coverage.json build/coverage.xml build/.coverage* && mkdir -p build
-	@part() { number=$$1; shift; COVERAGE_FILE=build/.coverage.$$number $(PY) -m pytest "$$@" --cov --cov-report= \
+test: $(SELF) $(DEV)  ## all tests, in three processes, as many tests wait for others; reports in build/test-report*.json
+	@rm -rf build/test-report*.json build/.coverage* && mkdir -p build
+	@part() { number=$$1; shift; COVERAGE_FILE=build/.coverage.$$number $(PY) -m pytest "$$@" $(COVERED) \
 			--json-report --json-report-file=build/test-report-$$number.json > build/test-$$number.log 2>&1; }; \
 	part 2 $(SECOND_PART) & second=$$!; part 3 $(addprefix --ignore=,$(FIRST_PART) $(SECOND_PART)) & third=$$!; \
-	COVERAGE_FILE=build/.coverage.1 $(PY) -m pytest $(FIRST_PART) --cov --cov-report= \
+	COVERAGE_FILE=build/.coverage.1 $(PY) -m pytest $(FIRST_PART) $(COVERED) \
 		--json-report --json-report-file=build/test-report.json; first=$$?; \
 	wait $$second; second=$$?; wait $$third; third=$$?; cat build/test-2.log build/test-3.log; \
 	test $$first -eq 0 && test $$second -eq 0 && test $$third -eq 0
+
+# Measuring takes half as long again as the tests, so it is no part of `make test`; `.ci/run` calls this one.
+coverage: COVERED := --cov --cov-report=
+coverage: test  ## make test, and how much of the code it reached; build/coverage.json and build/coverage.xml
+	@rm -f build/coverage.json build/coverage.xml
 	$(PY) -m coverage combine --quiet --data-file=build/.coverage build/.coverage.1 build/.coverage.2 build/.coverage.3
 	@for kind in report "json -o build/coverage.json" "xml -o build/coverage.xml"; do \
 		$(PY) -m coverage $$kind --data-file=build/.coverage || exit 1; done
