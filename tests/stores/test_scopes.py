@@ -21,7 +21,7 @@ from undrift.stores.tables import TABLES
 from undrift.values.scope import Scope
 
 DATA = Path(__file__).parents[1] / "data"
-VERSIONS = (12, 13, 14, 15, 16)
+VERSIONS = (12, 13, 14, 15, 16, 17)
 """Layouts of which a small home stands there, as a session wrote it: its history, and the window that it got."""
 KILLS = 12
 
@@ -76,9 +76,17 @@ def test_an_older_home_gives_the_same_window_and_is_kept_as_it_was(old: Old):
         assert store.integrity() == ()
         assert "old" in {one.session_id for one in store.sessions()}
         assert store.find(
-            {12: "number", 13: "garden", 14: "harbour", 15: "pond", 16: "pond"}[old.version], session_id="old"
+            {12: "number", 13: "garden", 14: "harbour", 15: "pond", 16: "pond", 17: "lake"}[old.version],
+            session_id="old",
         )
     assert database(old.home).read_bytes() != before
+
+
+def test_conflicts_of_a_home_of_version_17_are_found_as_before(home: Path):
+    with Session.open("old", home=Old(home, 17).home, settings=Settings(embedder="none")) as session:
+        (found,) = session.conflicts()
+        assert [one.content[-5:] for one in (found.older, found.newer)] == ["8080.", "9090."]
+        assert session.search("otters") == ()  # they were taken back
 
 
 def test_the_originals_of_an_older_home_are_packed_in_steps_and_give_the_same_windows(old: Old):

@@ -166,12 +166,14 @@ class Memories:
     def conflicts(self, seq: int | None = None) -> tuple[Conflict, ...]:
         """Return the open conflicts between two active memories that the session may see."""
         viewer = self.viewer(seq)
-        entries = {entry.id: entry for entry in self.repository.read.seen(viewer)}
+        read = self.repository.read
+        pairs = [(one, open_conflicts(one)) for one in read.disputing(viewer) if not one.is_contradicted]
+        others = read.by_id({one["with"] for _, conflicts in pairs for one in conflicts}, viewer)
         found = []
-        for entry in entries.values():
-            for one in open_conflicts(entry):
-                other = entries.get(one["with"])
-                if other is not None and not other.is_contradicted and not entry.is_contradicted:
+        for entry, conflicts in pairs:
+            for one in conflicts:
+                other = others.get(one["with"])
+                if other is not None and not other.is_contradicted:
                     evidence = (one["evidence"][0], one["evidence"][1])
                     found.append(Conflict(entry, other, one["rule"], evidence, one["confidence"], one["reason"]))
         return tuple(found)

@@ -19,6 +19,7 @@ from undrift.values.memory import MemoryEntry, Slot
 
 __all__ = [
     "GUARDS",
+    "MAY_DISPUTE",
     "MEMORY_COLUMNS",
     "PreparedMemories",
     "TABLE",
@@ -27,9 +28,11 @@ __all__ = [
     "by_relation",
     "by_slot",
     "create",
+    "disputing",
     "ever",
     "every",
     "history",
+    "index_conflicts",
     "memory_from",
     "memory_row",
     "not_settled",
@@ -66,7 +69,11 @@ CREATE TABLE memory_slots(
     PRIMARY KEY (relation, entity, memory_id)
 ) WITHOUT ROWID;
 """
+MAY_DISPUTE = """instr(record, '"conflicts"') > 0"""
+"""In a text JSON writes quotes otherwise, so this is a name of the record."""
+_INDEX_CONFLICTS = f"CREATE INDEX memories_disputing ON memories(number) WHERE {MAY_DISPUTE}"
 _SELECT = f"SELECT {MEMORY_COLUMNS} FROM memories t "  # noqa: S608 - constants of ours
+_DISPUTING = f"{_SELECT} INDEXED BY memories_disputing WHERE {MAY_DISPUTE}"
 _NOW = "t.to_seq IS NULL"
 _SEEN = "(t.scope IN ('project', 'user') OR (t.scope = 'agent' AND t.owner = :agent) OR (t.scope = 'session' AND t.owner = :session))"
 _IDS = f"t.memory_id IN {rows.IN_LIST.format(':ids')}"
@@ -95,6 +102,11 @@ class PreparedMemories(NamedTuple):
 def create(connection: apsw.Connection) -> None:
     """Make the tables."""
     connection.execute(_CREATE)
+
+
+def index_conflicts(connection: apsw.Connection) -> None:
+    """Make the index of the versions that record conflicts."""
+    connection.execute(_INDEX_CONFLICTS)
 
 
 def _prepared(session_id: str, updates: Sequence[MemoryUpdate]) -> PreparedMemories:
@@ -190,6 +202,14 @@ def seen(connection: apsw.Connection, viewer: Viewer | None) -> list[MemoryEntry
         values: dict[str, Any] = {"agent": rows.key(viewer.agent), "session": rows.key(viewer.session_id)}
         found = _read(connection, f"{_SEEN} AND {_moment(viewer, values)} ORDER BY t.number", values)
     return sorted(found, key=lambda entry: entry.seq)  # a later version is not a younger memory
+
+
+def disputing(connection: apsw.Connection, viewer: Viewer) -> list[MemoryEntry]:
+    """Return the memories that a viewer may see and that may record conflicts, oldest first."""
+    values: dict[str, Any] = {"agent": rows.key(viewer.agent), "session": rows.key(viewer.session_id)}
+    sql = f"{_DISPUTING} AND {_SEEN} AND {_moment(viewer, values)} ORDER BY t.number"
+    found: list[Any] = connection.execute(sql, values).fetchall()
+    return sorted((memory_from(row) for row in found), key=lambda entry: entry.seq)
 
 
 def visible(connection: apsw.Connection, ids: Collection[str], viewer: Viewer) -> set[str]:

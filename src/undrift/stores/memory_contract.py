@@ -41,6 +41,10 @@ class MemoryReading(Protocol):
         """Return every memory that a viewer may see, oldest first. None means: all that are not forgotten."""
         ...
 
+    def disputing(self, viewer: Viewer) -> list[MemoryEntry]:
+        """Return every memory that a viewer may see and that records conflicts, oldest first; others may be among them."""
+        ...
+
 
 class SearchedMemories(Protocol):
     """The memory index during one search. A memory keeps its number until the search is closed."""

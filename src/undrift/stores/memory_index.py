@@ -77,6 +77,7 @@ class MemoryIndex:
         memory_search.create(connection)
         memory_search.add_lengths(connection)
         memory_search.add_tiers(connection)
+        memory_search.add_moves(connection)
         vectors.create(connection)
         return cls(connection, embedder)
 
@@ -222,6 +223,9 @@ class StoredMemories:
 
     def seen(self, viewer: Viewer | None) -> list[MemoryEntry]:
         return self._database.ask(memories.seen, viewer)
+
+    def disputing(self, viewer: Viewer) -> list[MemoryEntry]:
+        return self._database.ask(memories.disputing, viewer)
 
     @contextmanager
     def open(self) -> Iterator[MemoryIndex]:

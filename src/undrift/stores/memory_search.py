@@ -20,6 +20,7 @@ __all__ = [
     "INDEXES",
     "add",
     "add_lengths",
+    "add_moves",
     "add_tiers",
     "bring_back",
     "clear",
@@ -75,10 +76,14 @@ DELETE FROM memory_lines;
 DELETE FROM memory_speakers;
 INSERT INTO memory_text(memory_text) VALUES('delete-all');
 INSERT INTO memory_text_taken_back(memory_text_taken_back) VALUES('delete-all');
-UPDATE memory_settled SET seq = 0;
+UPDATE memory_settled SET seq = 0, moves = moves + 1;
 """
 _ADD_LENGTHS = "ALTER TABLE memory_lines ADD COLUMN length INTEGER NOT NULL DEFAULT 0"
 _ADD_TIERS = "ALTER TABLE memory_lines ADD COLUMN tier INTEGER NOT NULL DEFAULT 1"
+_ADD_MOVES = """
+ALTER TABLE memory_settled ADD COLUMN moves INTEGER NOT NULL DEFAULT 0;  -- grows with each: what is cached elsewhere is read again
+CREATE INDEX memory_lines_taken_back ON memory_lines(number) WHERE is_there = 0;
+"""
 _ADD = """INSERT INTO memory_lines(id, scope, source, type, speaker, seq, asks, length, tier)
     VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT(id) DO NOTHING RETURNING number"""
@@ -95,6 +100,7 @@ _REMOVE = (
 _DROP_SPEAKERS = """DELETE FROM memory_speakers WHERE NOT EXISTS (
     SELECT 1 FROM memory_lines l WHERE l.speaker = memory_speakers.speaker AND l.speaker <> '')"""
 _THERE = "UPDATE memory_lines SET is_there = ? WHERE number IN (SELECT value FROM json_each(?))"
+_MOVED = "UPDATE memory_settled SET moves = moves + 1"
 _NEWEST = "SELECT coalesce(max(number), 0) FROM memory_lines"
 _COUNT = "SELECT count(*) FROM (SELECT 1 FROM {0} WHERE {0} MATCH ? LIMIT ?)"
 _NTH_NEWEST = "SELECT rowid FROM {0} WHERE {0} MATCH ? ORDER BY rowid DESC LIMIT 1 OFFSET ?"
@@ -148,6 +154,11 @@ def add_tiers(connection: apsw.Connection) -> None:
     connection.execute(_ADD_TIERS)
 
 
+def add_moves(connection: apsw.Connection) -> None:
+    """Add the index of inactive memories, and the number of times that memories became inactive or active again."""
+    connection.execute(_ADD_MOVES)
+
+
 def clear(connection: apsw.Connection) -> None:
     """Empty the index before it is rebuilt."""
     connection.execute(_CLEAR)
@@ -185,12 +196,14 @@ def take_back(connection: apsw.Connection, texts: Mapping[int, str]) -> None:
     """
     _move(connection, "memory_text", "memory_text_taken_back", texts)
     connection.execute(_THERE, (0, json.dumps(sorted(texts))))
+    connection.execute(_MOVED)
 
 
 def bring_back(connection: apsw.Connection, texts: Mapping[int, str]) -> None:
     """Move memories that are active again back; see `take_back`."""
     _move(connection, "memory_text_taken_back", "memory_text", texts)
     connection.execute(_THERE, (1, json.dumps(sorted(texts))))
+    connection.execute(_MOVED)
 
 
 def settled(connection: apsw.Connection) -> int:

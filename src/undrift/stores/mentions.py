@@ -12,12 +12,13 @@ from typing import Any, NamedTuple
 import apsw
 
 from undrift.stores import rows
-from undrift.stores.memories import MEMORY_COLUMNS, memory_from, memory_row
+from undrift.stores.memories import MAY_DISPUTE, MEMORY_COLUMNS, memory_from, memory_row
 from undrift.stores.operations import OPERATION_COLUMNS, operation_from, operation_row
 
 __all__ = ["Mentions", "Until", "forget_evidence", "mentions", "thin_log"]
 
-_QUOTING = "SELECT number FROM memories WHERE json_type(record, '$.metadata.conflicts') = 'array'"
+_QUOTING = f"""SELECT number FROM memories INDEXED BY memories_disputing
+    WHERE {MAY_DISPUTE} AND json_type(record, '$.metadata.conflicts') = 'array'"""  # noqa: S608 - constants of ours
 _HINDERED = f"""SELECT {MEMORY_COLUMNS} FROM memories WHERE number IN (SELECT value FROM json_each(?))
     OR (number > ? AND json_type(record, '$.metadata.conflicts') = 'array')"""  # noqa: S608
 _PAYLOADS = "SELECT seq, payload FROM operations WHERE payload IS NOT NULL"

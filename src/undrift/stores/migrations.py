@@ -208,6 +208,13 @@ def create_segments(connection: apsw.Connection) -> None:
     segments.create(connection)
 
 
+def index_rare_rows(connection: apsw.Connection) -> None:
+    """Step 18: indexes of rare rows: memories with conflicts, memories that are not active, and notes in windows."""
+    memories.index_conflicts(connection)
+    memory_search.add_moves(connection)
+    connection.execute("CREATE INDEX decisions_noted ON decisions(number) WHERE kind = 'noted'")
+
+
 MIGRATIONS: Sequence[Migration] = (
     create_tables,
     create_search,
@@ -226,6 +233,7 @@ MIGRATIONS: Sequence[Migration] = (
     shrink_search,
     share_figures,
     create_segments,
+    index_rare_rows,
 )
 """Step n takes a file from version n - 1 to n."""
 

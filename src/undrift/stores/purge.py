@@ -51,7 +51,7 @@ _MEMORY = """SELECT DISTINCT CAST(memory_id AS BLOB) FROM memories WHERE memory_
 _MEMORIES_OF_SESSION = """SELECT DISTINCT CAST(memory_id AS BLOB) FROM memories
     WHERE number > :newer AND CAST(json_extract(record, '$.session_id') AS BLOB) = CAST(:session AS BLOB)"""
 _MEMORIES_OF_TASK = f"{_MEMORIES_OF_SESSION} AND CAST(json_extract(record, '$.source') AS BLOB) = CAST(:source AS BLOB)"
-_NOTES = """SELECT CAST(ref AS BLOB), detail FROM decisions WHERE kind = 'noted' AND ref IS NOT NULL AND number > ?
+_NOTES = """SELECT CAST(ref AS BLOB), detail FROM decisions INDEXED BY decisions_noted WHERE kind = 'noted' AND ref IS NOT NULL AND number > ?
     AND json_extract(detail, '$.name') = ?"""
 _DECISIONS = f"SELECT {DECISION_COLUMNS} FROM decisions WHERE ref IN {_REFS}"  # noqa: S608 - constants of ours
 _REPLACE = """UPDATE decisions SET reason = ?, tokens_saved = ?, ref = ?, record_sha256 = ?, detail = ?, place = NULL,

@@ -65,6 +65,19 @@ def test_the_past_is_read_by_operation(store: Any):
         assert list(store.memories.by_id(["m"], viewer).values()) == there
 
 
+def test_memories_that_record_conflicts_are_found_now_and_then(store: Any):
+    open_one = {"conflicts": [{"with": "m0", "reason": "trust"}]}
+    remember(store, memory("m0", 'a text about "conflicts"'))
+    mine = memory("m1", metadata=open_one, seq=2)
+    private = memory("m2", "\ud800", metadata=open_one, scope="agent", agent="other", seq=1)
+    first = remember(store, mine, private)
+    second = change(store, mine, replace(mine, metadata={}))
+    assert store.memories.disputing(ME) == []
+    assert store.memories.disputing(Viewer("other", "s")) == [private]
+    assert store.memories.disputing(Viewer("other", "s", first)) == [private, mine]
+    assert store.memories.disputing(Viewer("main", "s", second)) == []
+
+
 def test_a_closed_memory_can_be_made_again(store: Any):
     one = memory("m", "one")
     remember(store, one)

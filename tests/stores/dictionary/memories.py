@@ -52,6 +52,9 @@ class MemoryReader:
     def seen(self, viewer: Viewer | None) -> list[MemoryEntry]:
         return sorted(_seen(self._home(), viewer), key=lambda one: one.seq)
 
+    def disputing(self, viewer: Viewer) -> list[MemoryEntry]:
+        return [one for one in self.seen(viewer) if "conflicts" in one.metadata]
+
 
 def active(home: Home, session_id: str = "", seq: int | None = None) -> dict[str, Event]:
     """Return the event that counts of each memory, now or right after an operation of a session."""
