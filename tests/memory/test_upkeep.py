@@ -47,7 +47,7 @@ def test_a_summary_that_hides_a_failure_is_not_remembered(tmp_path: Path):
 
 
 def test_the_setting_switches_it_off(tmp_path: Path):
-    session = TaskSession(tmp_path, remember_tasks=False)
+    session = TaskSession(tmp_path, learns="off")
     session.does("read")
     assert session.session.memories() == ()
 

@@ -61,7 +61,10 @@ GROUPS: dict[str, tuple[tuple[str, str], ...]] = {
         ("What left", "recall original why find"),
         ("What stays", "pin scratchpad"),
         ("Tasks", "start_task update_task complete_task change_tasks tasks mark"),
-        ("Memory", "remember search brief memories conflicts admit memory.edit memory.forget memory.take_in"),
+        (
+            "Memory",
+            "remember search brief memories conflicts admit memory.edit memory.forget memory.take_in memory.learn",
+        ),
         ("Time", "checkpoint rewind undo_rewind diff history facts"),
         ("Care", "prune_memories rate_search search_precision purge"),
     ),

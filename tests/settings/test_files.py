@@ -9,7 +9,7 @@ import pytest
 from undrift.errors import SettingsError
 from undrift.settings import SETTINGS, Settings, removed_variables, sources
 from undrift.settings.files import project_file, user_file
-from undrift.settings.removed import REMOVED
+from undrift.settings.removed import REMOVED, RENAMED
 
 
 @pytest.fixture
@@ -111,7 +111,7 @@ def test_the_users_file_is_where_the_platform_keeps_settings(monkeypatch: pytest
 PRIVATE = {
     "token_counter": "'characters/4'",
     "models_file": "'/etc/passwd'",
-    "remember_tasks": "true",
+    "learns": "'tasks'",
     "memory_tokens": "500",
     "home": "'/tmp/elsewhere'",
     "retention": "'1 day'",
@@ -216,8 +216,8 @@ def test_a_removed_variable_is_a_warning_that_names_what_takes_its_place(
     project: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert not set(REMOVED) & {one.name for one in SETTINGS}
-    given = {f"UNDRIFT_{name.upper()}": "x" for name in REMOVED if name != "window_share"}  # that one is an error
-    assert len(removed_variables(given)) == len(REMOVED) - 1
+    given = {f"UNDRIFT_{name.upper()}": "x" for name in REMOVED if name not in RENAMED}  # those are errors
+    assert len(removed_variables(given)) == len(REMOVED) - len(RENAMED)
     for name, value in given.items():
         monkeypatch.setenv(name, value)
     for _ in range(3):

@@ -129,7 +129,7 @@ def test_a_name_that_is_no_setting_is_refused() -> None:
         ("DEVS_MIN_DECAY_FLOOR", "0.0", "min_decay_floor", 0.0),
         ("DEVS_STALE_EVICTION_THRESHOLD", "0.5", "stale_eviction_threshold", 0.5),
         ("DEVS_RETRIEVAL_MONITOR_WINDOW", "5", "retrieval_monitor_window", 5),
-        ("UNDRIFT_REMEMBER_TASKS", "0", "remember_tasks", False),
+        ("UNDRIFT_LEARNS", "off", "learns", "off"),
         ("UNDRIFT_MEMORY_TOKENS", "500", "memory_tokens", 500),
     ],
 )
@@ -459,6 +459,8 @@ def test_a_retention_that_is_none_is_refused(text: Any) -> None:
         made(retention=text)
 
 
-def test_the_name_that_a_share_had_is_refused_with_the_new_form() -> None:
+def test_a_name_that_was_replaced_is_refused_with_the_new_form() -> None:
     with pytest.raises(SettingsError, match="set UNDRIFT_BUDGET_TOKENS to a share such as 60%"):
         Settings.from_environment({"UNDRIFT_WINDOW_SHARE": "0.6"})
+    with pytest.raises(SettingsError, match="UNDRIFT_REMEMBER_TASKS was removed: set UNDRIFT_LEARNS to tasks for true"):
+        Settings.from_environment({"UNDRIFT_REMEMBER_TASKS": "1"})

@@ -23,6 +23,7 @@ _MEMORY = CommandGroup(
         "forget": ("undrift.cli.memory_change:forget_command", "Remove memories: no agent sees them any more."),
         "conflicts": ("undrift.cli.memory:conflicts_command", "Show contradictions that are not resolved."),
         "import": ("undrift.cli.memory_exchange:import_command", "Import memories: CLAUDE.md, AGENTS.md, an export."),
+        "learn": ("undrift.cli.memory_learn:learn_command", "Learn what you said in recorded sessions."),
         "export": ("undrift.cli.memory_exchange:export_command", "Write all memories as JSON or Markdown."),
     },
 )

@@ -16,6 +16,7 @@ from undrift.cli.show import again, at_terminal, count, echo_json, excerpt, note
 from undrift.cli.time_travel import purged_json, show_purged
 from undrift.errors import InputError
 from undrift.memory.handling import Forgotten
+from undrift.memory.learning import learned_from
 from undrift.memory.scopes import USER_SESSION
 from undrift.session.purge import Purged
 from undrift.stores.opening import engine_of, open_store
@@ -58,12 +59,22 @@ def edit_command(*, id: str, text: str | None, session: str | None, home: str | 
 
 
 @click.command("forget")
-@click.argument("ids", nargs=-1, required=True, metavar="ID...")
+@click.argument("ids", nargs=-1, metavar="[ID]...")
+@click.option(
+    "--learned", metavar="SESSION", help="All that was learned by itself from this session; all: from every session."
+)
 @click.option("--purge", is_flag=True, help="Destroy them for good; nothing brings them back.")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @one_session_options
 def forget_command(
-    *, ids: tuple[str, ...], purge: bool, yes: bool, session: str | None, home: str | None, as_json: bool
+    *,
+    ids: tuple[str, ...],
+    learned: str | None,
+    purge: bool,
+    yes: bool,
+    session: str | None,
+    home: str | None,
+    as_json: bool,
 ) -> None:
     """Remove memories: no agent sees them any more.
 
@@ -72,10 +83,15 @@ def forget_command(
 
     \b
     undrift memory forget ID
+    undrift memory forget --learned all
     """
+    if bool(ids) == (learned is not None):
+        raise click.UsageError("name the memories by ID, or all that was learned by --learned")
     place = place_here(home)
     entries = all_memories(place)
     chosen = list({entry.id: entry for entry in (memory_named(entries, one) for one in ids)}.values())
+    if learned is not None:
+        chosen = _learned(entries, learned)
     if not yes:
         _ask(chosen, purge=purge)
     by_session: dict[str, list[MemoryEntry]] = {}
@@ -103,6 +119,15 @@ def forget_command(
         if one.user_seq:
             own = again(str(user_records(place)), USER_SESSION)
             note(f"To bring back those of every project: undrift session rewind {one.user_seq - 1}{own}")
+
+
+def _learned(entries: Sequence[MemoryEntry], session_id: str) -> list[MemoryEntry]:
+    """Return the memories that were learned from a session, or from every one. Raises InputError: there are none."""
+    sources = {entry.source for entry in entries} if session_id == "all" else {learned_from(session_id)}
+    found = [entry for entry in entries if "learned" in entry.metadata and entry.source in sources]
+    if not found:
+        raise InputError(f"nothing was learned from {session_id[:64]!r}; `undrift memory list` shows what there is")
+    return found
 
 
 def _edited(content: str) -> str:

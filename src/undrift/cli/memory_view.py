@@ -3,7 +3,7 @@
 Law: a text of a memory never reaches a terminal unescaped.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import click
@@ -72,7 +72,10 @@ def entry_rows(entry: MemoryEntry, id_: str, width: int, project: str = "") -> l
     facts += [f"by {excerpt(entry.speaker, 24)}"] if entry.speaker else []
     by = entry.contradicted_by_entry_id or entry.contradicted_by_task_id
     facts += [f"superseded by {excerpt(by, 40)}"] if by else []
-    facts += [f"from {excerpt(entry.source, width - len(gap) - 5)}"] if entry.source else []
+    origin = entry.metadata.get("learned")
+    line = origin.get("line") if isinstance(origin, Mapping) else None
+    place = f" line {line}" if isinstance(line, int) else ""
+    facts += [f"from {excerpt(entry.source, width - len(gap) - 5 - len(place))}{place}"] if entry.source else []
     rows = [f"{safe(id_[:40])}  {excerpt(entry.content, width - len(gap))}", gap + facts[0]]
     for fact in facts[1:]:
         if len(rows[-1]) + 2 + len(fact) <= width:

@@ -92,6 +92,7 @@ class AsyncMemory(_Awaited):
     conflicts = awaited(SessionMemory.conflicts)
     edit = awaited(SessionMemory.edit)
     forget = awaited(SessionMemory.forget)
+    learn = awaited(SessionMemory.learn)
     memories = awaited(SessionMemory.memories)
     prune_memories = awaited(SessionMemory.prune_memories)
     rate_search = awaited(SessionMemory.rate_search)

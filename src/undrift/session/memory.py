@@ -3,17 +3,20 @@
 Law: names and their promises, nothing else; `undrift.memory` does the work.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+from undrift.core.memory.lessons import lessons
 from undrift.core.memory.stale import Precision
 from undrift.memory.handling import Forgotten, ScopedHandling, TakenIn
+from undrift.memory.learning import Learning
 from undrift.memory.memories import Conflict
 from undrift.memory.scopes import ScopedMemories
 from undrift.memory.upkeep import MemoryUpkeep, StalePruned
 from undrift.session.rewind import Timeline
 from undrift.values.closing import in_turn
 from undrift.values.memory import MemoryEntry, MemoryScope, MemoryStatus, MemoryType, ScoredMemoryEntry, Trust
+from undrift.values.window import ContextEntry
 from undrift.window.context import SessionContext
 from undrift.wire import objects
 
@@ -39,6 +42,7 @@ class SessionMemory:
         self._upkeep = upkeep
         self._timeline = timeline
         self._handling = ScopedHandling(memories)
+        self._learning = Learning(context, memories.project)
 
     @in_turn
     def remember(
@@ -166,7 +170,7 @@ class SessionMemory:
 
         Approved task outcomes, verified architectural decisions and verified lessons are allowed; research never. They
         have the tier of approved task results. The summary of a task with a valid and faithful verdict enters this way
-        (setting `remember_tasks`).
+        (setting `learns`).
 
         Args:
             content: See `remember`; the other arguments too.
@@ -180,6 +184,31 @@ class SessionMemory:
         """
         fields = {"source": source, "metadata": metadata}
         return self._upkeep.admit(content, type_=type, status=status, at_ms=self._clock.tick(), fields=fields)
+
+    @in_turn
+    def learn(self, entries: Sequence[ContextEntry] | None = None) -> tuple[MemoryEntry, ...]:
+        """Remember what a session teaches: lasting statements of its user, and what was tried.
+
+        A statement of the user has the trust of a user, the output of a tool that of a tool. Their source is
+        ``session:`` with the id of this session. A statement that was ever stored is not learned again.
+
+        Args:
+            entries: The entries of a recorded session, as `undrift.transcripts` reads them. None: the newest words of
+                the user in the last prepared request.
+
+        Returns:
+            The new memories; at most 35 from one session and 1,000 in a project.
+
+        Raises:
+            StoreError: It could not be written; nothing has changed.
+
+        >>> said = {"role": "user", "kind": "text", "message": 0}
+        >>> words = ContextEntry("e1", "reasoning", "Always run the linter before a commit.", 9, 1, said)
+        >>> [entry.trust for entry in session.memory.learn([words])], session.memory.learn([words])
+        (['user'], ())
+        """
+        given = self._learning.newest_words() if entries is None else entries
+        return self._learning.learn(lessons(given), at_ms=self._clock.tick())
 
     @in_turn
     def edit(self, id: str, content: str) -> MemoryEntry:

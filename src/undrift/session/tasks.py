@@ -121,7 +121,7 @@ class SessionTasks:
             changed, notes = self._updates.judged(updates, agent=agent, stack=stack)
             if not changed:
                 return notes
-            remembered = self._upkeep.admitted(changed, at_ms) if self._context.settings.remember_tasks else None
+            remembered = self._upkeep.admitted(changed, at_ms) if self._context.settings.learns != "off" else None
             if self._updates.write(changed, at_ms, remembered, is_last=attempt == _ATTEMPTS):
                 return notes
         raise AssertionError  # the last attempt returns or raises

@@ -150,10 +150,10 @@ class Settings:
         "vectors). Nothing is downloaded.",
         group=_MEMORY,
     )
-    remember_tasks: bool = setting(
-        True,
-        SWITCH,
-        "Remember the summary of a completed task, if the raw logs confirm it.",
+    learns: str = setting(
+        "all",
+        choice("all", "tasks", "off"),
+        "Memories without a request. tasks: confirmed summaries of tasks. all: lasting statements and attempts too.",
         group=_MEMORY,
         is_private=True,
     )

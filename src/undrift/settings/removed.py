@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from undrift.errors import SettingsError
 from undrift.settings.rules import suggestion
 
-__all__ = ["REMOVED", "check_renamed", "removed_in", "unknown_in"]
+__all__ = ["REMOVED", "RENAMED", "check_renamed", "removed_in", "unknown_in"]
 
 _CONSTANT = "it is a constant now, "
 _GONE = "it was removed; "
@@ -24,18 +24,26 @@ REMOVED = {
     "prompt_fact_tokens": _CONSTANT + "500; DispatchRuntimeManager takes another as an argument",
     "prompt_facts": _CONSTANT + "10; DispatchRuntimeManager takes another as an argument",
     "scratchpad_limit_bytes": _CONSTANT + "8192; Session.open(keeps_notes=False) opens a session without notes",
+    "remember_tasks": _GONE + 'set learns to "all", "tasks" or "off"',
     "window_share": _GONE + 'set budget_tokens to a share such as "60%"',
 }
 """Name of a setting that was removed to what takes its place."""
 
+RENAMED = {
+    "remember_tasks": "UNDRIFT_LEARNS to tasks for true, to off for false, or to all",
+    "window_share": "UNDRIFT_BUDGET_TOKENS to a share such as 60%",
+}
+"""Those whose variable is an error."""
+
 
 def check_renamed(environ: Mapping[str, str]) -> None:
-    """Refuse a variable whose effect another one has now: without it the window would have another size.
+    """Refuse a variable whose effect another one has now: what it asked for would not happen.
 
     Raises SettingsError: it is set; the message names the new form.
     """
-    if "UNDRIFT_WINDOW_SHARE" in environ:
-        raise SettingsError("UNDRIFT_WINDOW_SHARE was removed: set UNDRIFT_BUDGET_TOKENS to a share such as 60%")
+    for name, instead in RENAMED.items():
+        if (variable := f"UNDRIFT_{name.upper()}") in environ:
+            raise SettingsError(f"{variable} was removed: set {instead}")
 
 
 def removed_in(environ: Mapping[str, str]) -> tuple[str, ...]:

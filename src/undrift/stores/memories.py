@@ -27,6 +27,7 @@ __all__ = [
     "by_id",
     "by_relation",
     "by_slot",
+    "count_from",
     "create",
     "disputing",
     "ever",
@@ -88,6 +89,8 @@ _LATEST = "t.number = (SELECT max(n.number) FROM memories n WHERE n.memory_id = 
 _IN_FORCE = "EXISTS (SELECT 1 FROM memories t WHERE t.memory_id = l.id AND t.to_seq IS NULL)"
 _NOT_THERE = f"SELECT l.number, CAST(l.id AS BLOB) FROM memory_lines l WHERE l.is_there = 1 AND NOT {_IN_FORCE}"  # noqa: S608
 _THERE_AGAIN = f"SELECT l.number, CAST(l.id AS BLOB) FROM memory_lines l WHERE l.is_there = 0 AND {_IN_FORCE}"  # noqa: S608
+_COUNT_FROM = f"""SELECT count(*) FROM memory_lines l INDEXED BY memory_lines_in_source
+    WHERE l.source <> '' AND l.scope = '' AND l.source >= ? AND l.source < ? AND {_IN_FORCE}"""  # noqa: S608
 _AGAIN = "nothing was written. Read the memories again and repeat the change"
 
 
@@ -188,10 +191,18 @@ def by_id(connection: apsw.Connection, ids: Collection[str], viewer: Viewer | No
     return {entry.id: entry for entry in entries if entry.id in wanted}
 
 
-def by_digest(connection: apsw.Connection, digest: str, viewer: Viewer) -> list[MemoryEntry]:
-    """Return the current memories with this content digest that a viewer may see."""
+def by_digest(connection: apsw.Connection, digest: str, viewer: Viewer | None) -> list[MemoryEntry]:
+    """Return the current memories with this content digest that a viewer may see. None means: every version on disk."""
+    if viewer is None:
+        return _read(connection, "t.digest = :digest ORDER BY t.number", {"digest": digest})
     values: dict[str, Any] = {"agent": rows.key(viewer.agent), "session": rows.key(viewer.session_id), "digest": digest}
     return _read(connection, f"t.digest = :digest AND {_SEEN} AND {_NOW} ORDER BY t.number", values)
+
+
+def count_from(connection: apsw.Connection, start: str) -> int:
+    """Return the number of active memories that all agents see, from sources that begin with a text."""
+    found: list[Any] = connection.execute(_COUNT_FROM, (rows.key(start), rows.key(f"{start}\U0010ffff"))).fetchall()
+    return int(found[0][0])
 
 
 def seen(connection: apsw.Connection, viewer: Viewer | None) -> list[MemoryEntry]:

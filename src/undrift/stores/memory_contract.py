@@ -33,8 +33,15 @@ class MemoryReading(Protocol):
         """Return memories about these relations, oldest first: at most 100 of each relation."""
         ...
 
-    def by_digest(self, digest: str, viewer: Viewer) -> list[MemoryEntry]:
-        """Return the current memories with this `content_digest`, oldest first."""
+    def by_digest(self, digest: str, viewer: Viewer | None) -> list[MemoryEntry]:
+        """Return the current memories with this `content_digest`, oldest first.
+
+        Without a viewer, every version that is on disk, forgotten and rewound ones too.
+        """
+        ...
+
+    def count_from(self, start: str) -> int:
+        """Return the number of active, searchable memories for all agents whose source begins with this text."""
         ...
 
     def seen(self, viewer: Viewer | None) -> list[MemoryEntry]:

@@ -9,7 +9,7 @@ import pytest
 from tests.stores.builders import Opener, commit, memory, remember
 from tests.stores.contract.hostile import HOSTILE_IDS
 from undrift.errors import InputError, StoreConflict
-from undrift.stores.memory_values import MemoryUpdate, Unchanged, Viewer, content_digest
+from undrift.stores.memory_values import MemoryLine, MemoryLines, MemoryUpdate, Unchanged, Viewer, content_digest
 from undrift.values.memory import MemoryEntry, Slot
 
 ME = Viewer("main", "s")
@@ -52,6 +52,19 @@ def test_a_changed_memory_keeps_its_place_and_a_closed_one_is_out_of_sight(store
     assert seen(store) == ["m1"]
     assert store.memories.by_id(["m2"], ME) == {}
     assert store.memories.by_digest(content_digest("two"), ME) == []
+    assert store.memories.by_digest(content_digest("two"), None) == [two]
+    assert store.memories.by_digest(content_digest("three"), None) == []
+
+
+def test_active_memories_are_counted_by_the_beginning_of_their_source(store: Any):
+    sources = ("session:a:1", "session:a:2", "session:b", "")
+    new = [memory(f"m{seq}", f"{seq}", seq=seq, source=source) for seq, source in enumerate(sources)]
+    lines = [MemoryLines([MemoryLine(one.id, one.content, source=one.source)]) for one in new]
+    updates = [MemoryUpdate(None, one) for one in new]
+    commit(store, "s", "remember", at_ms=1, memories=updates, lines=lines)
+    assert [store.memories.count_from(start) for start in ("session:", "session:a", "other")] == [3, 2, 0]
+    change(store, new[0], None)
+    assert store.memories.count_from("session:") == 2
 
 
 def test_the_past_is_read_by_operation(store: Any):

@@ -45,9 +45,17 @@ class MemoryReader:
             ids |= {*list(of_one)[:_MOST]}
         return sorted(self.by_id(ids, viewer).values(), key=lambda one: one.seq)
 
-    def by_digest(self, digest: str, viewer: Viewer) -> list[MemoryEntry]:
+    def by_digest(self, digest: str, viewer: Viewer | None) -> list[MemoryEntry]:
+        if viewer is None:
+            every = [event.entry for event in self._home().events if event.entry is not None]
+            return [one for one in every if content_digest(one.content) == digest]
         now = _seen(self._home(), viewer._replace(seq=None))
         return [one for one in now if content_digest(one.content) == digest]
+
+    def count_from(self, start: str) -> int:
+        return sum(
+            one.scope in ("project", "user") and one.source.startswith(start) for one in _seen(self._home(), None)
+        )
 
     def seen(self, viewer: Viewer | None) -> list[MemoryEntry]:
         return sorted(_seen(self._home(), viewer), key=lambda one: one.seq)

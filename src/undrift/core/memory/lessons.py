@@ -1,0 +1,101 @@
+"""Reads from the entries of a session what later sessions should know, each with the line it comes from. Pure.
+
+Law: a user's lesson is a sentence that the user typed. Text of an agent or of a tool never gets more trust than its origin.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from undrift.core.memory.lasting import lasting_statements
+from undrift.core.memory.tried import tried
+from undrift.core.restore.typed import GAP, typed_and_pasted, user_texts
+from undrift.values.memory import MemoryType, Trust
+from undrift.values.window import ContextEntry
+
+__all__ = ["Lesson", "MOST_OF_TRIED", "MOST_OF_USER", "lessons"]
+
+MOST_OF_USER = 30
+"""The most statements of the user that are learned from one session."""
+
+MOST_OF_TRIED = 5
+"""The most attempts that are learned from one session."""
+
+_QUOTED_CHARACTERS = 200_000
+"""The part of the agent's words before a message that a quotation is looked for in."""
+
+_TYPES: Mapping[str, MemoryType] = {
+    "rule": "user_preference",
+    "preference": "user_preference",
+    "decision": "architectural_decision",
+    "fact": "req_context",
+    "failure": "lesson_learned",
+    "command": "lesson_learned",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """One statement that a session teaches.
+
+    Args:
+        kind: ``rule``, ``preference``, ``decision`` or ``fact`` of the user; ``failure`` or ``command``: an attempt.
+        sign: The rule that found it.
+        line: Its line in the recording, from 1; 0 if there is none.
+        entry_id: The entry that it stands in.
+        at_ms: When it was said.
+    """
+
+    text: str
+    kind: str
+    trust: Trust
+    sign: str
+    line: int
+    entry_id: str
+    at_ms: int = field(default=0)
+
+    @property
+    def type(self) -> MemoryType:
+        """The type of the memory that it becomes."""
+        return _TYPES[self.kind]
+
+
+def lessons(entries: Sequence[ContextEntry]) -> tuple[Lesson, ...]:
+    """Return what the entries of a session teach, oldest first: first the user's statements, then what was tried."""
+    found: dict[str, Lesson] = {}
+    for one in _stated(entries):
+        found.setdefault(" ".join(one.text.casefold().split()), one)
+        if len(found) == MOST_OF_USER:
+            break
+    attempts = [Lesson(one.text, one.kind, one.trust, one.sign, *_origin(entries[one.place])) for one in tried(entries)]
+    return (*found.values(), *attempts[-MOST_OF_TRIED:])
+
+
+def _stated(entries: Sequence[ContextEntry]) -> Iterator[Lesson]:
+    for entry in reversed(list(user_texts(entries))):
+        typed = [line for line in typed_and_pasted(entry.content)[0] if line != GAP]
+        for one in lasting_statements(typed):
+            if not _quotes_agent(one.text, entry, entries):
+                yield Lesson(one.text, one.kind, "user", one.sign, *_origin(entry))
+
+
+def _quotes_agent(text: str, entry: ContextEntry, entries: Sequence[ContextEntry]) -> bool:
+    """Tell whether the agent had said these words before: then the user repeats them, as to choose one of its proposals."""
+    words, left = _flat(text), _QUOTED_CHARACTERS
+    for other in entries:
+        if other is entry:
+            return False
+        about = other.metadata or {}
+        if about.get("role") == "assistant" and about.get("kind") == "text" and left > 0:
+            left -= len(other.content)
+            if words in _flat(other.content):
+                return True
+    return False
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def _origin(entry: ContextEntry) -> tuple[int, str, int]:
+    line = (entry.metadata or {}).get("line")
+    return line if isinstance(line, int) else 0, entry.id, entry.timestamp
