@@ -54,10 +54,23 @@ class MemoryRepository:
         new = remembered([one.after for one in updates if one.before is None and one.after is not None])
         return (*updates, embedded(self._search.embedder, list(map(line, new))))
 
-    def find(self, query: str, viewer: Viewer, *, k: int, only: Filter = ALL, has_others: bool = False) -> list[Hit]:
-        """Find the memories that fit a query best, among those that a viewer may see; see `MemorySearch.search`."""
+    def find(
+        self,
+        query: str,
+        viewer: Viewer,
+        *,
+        k: int,
+        only: Filter = ALL,
+        has_others: bool = False,
+        explains: bool = False,
+    ) -> list[Hit]:
+        """Find the memories that fit a query best, among those that a viewer may see; see `MemorySearch.search`.
+
+        `explains`: whether each hit says which passage of its text fits best; see `MemorySearch.explained`.
+        """
         with self._search.open() as index:
-            return MemorySearch(index).search(
+            search = MemorySearch(index)
+            hits = search.search(
                 query,
                 k=k,
                 only=only,
@@ -65,6 +78,7 @@ class MemoryRepository:
                 of_the_past=viewer.seq is not None,
                 has_others=has_others,
             )
+            return search.explained(query, hits) if explains else hits
 
     def frequencies(self, words: Sequence[str]) -> tuple[int, list[int]]:
         """Return the number of memories that can be found, and for each word the number of those that hold it."""

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
+from undrift.core.memory.merging import rarity
+from undrift.core.memory.passages import best_passage
 from undrift.core.memory.quotas import STRONG, HitStanding, stratum_of, within_quotas
 from undrift.core.memory.retrieve import (
     WEIGHTS,
@@ -63,11 +65,12 @@ class Hit(NamedTuple):
     """A found memory; `score` is 0 to 1 and comparable within one search, `why` has its parts (`core.retrieve`).
 
     `why["held"]`: of a user's statement, the share of the question's words, weighed by their rarity in such statements, and less in a long text.
+    `why["passage"]`, `why["coverage"]`: see `MemorySearch.explained`.
     """
 
     id: str
     score: float
-    why: Mapping[str, float]
+    why: Mapping[str, Any]
 
 
 class _Found(NamedTuple):
@@ -151,6 +154,24 @@ class MemorySearch:
 
         best = within_quotas(ranked, standing, k)
         return [Hit(places[one.number].id, one.score, one.why) for one in best]
+
+    def explained(self, query: str, hits: Sequence[Hit]) -> list[Hit]:
+        """Add to each hit the passage of its text that fits the query best, where the index knows the texts.
+
+        ``passage``: its first character and the one after its last. ``coverage``: the share of the query's words that it
+        holds, 0 to 1, each weighed by its rarity; it compares between searches.
+        """
+        words = self._parsed(query).words
+        total, counts = self._index.frequencies(words)
+        weights = rarity(total, dict(zip(words, counts, strict=True)))
+        texts = self._index.texts([hit.id for hit in hits])
+        best = {one: best_passage(text, weights) for one, text in texts.items()}
+        return [
+            hit._replace(why={**hit.why, "passage": list(best[hit.id][0]), "coverage": best[hit.id][1]})
+            if hit.id in best
+            else hit
+            for hit in hits
+        ]
 
     # ------------------------------------------------------------------------------------------------------- the parts
 

@@ -1,6 +1,6 @@
 """The contract of a store about memories and their search. Pure: protocols, no I/O."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
@@ -97,6 +97,10 @@ class SearchedMemories(Protocol):
 
     def visible(self, ids: Collection[str], viewer: Viewer) -> set[str]:
         """Return those ids whose memories the viewer may see."""
+        ...
+
+    def texts(self, ids: Sequence[str]) -> Mapping[str, str]:
+        """Return the texts of memories by id; unknown ids are skipped, all of them where the index knows no texts."""
         ...
 
 

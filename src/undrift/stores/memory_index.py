@@ -178,6 +178,9 @@ class MemoryIndex:
     def visible(self, ids: Collection[str], viewer: Viewer) -> set[str]:
         return memories.visible(self._connection, ids, viewer)
 
+    def texts(self, ids: Sequence[str]) -> Mapping[str, str]:
+        return {} if self._texts is None else self._texts(ids)
+
     @contextmanager
     def _writing(self) -> Iterator[None]:
         """Use the caller's transaction, or start one."""

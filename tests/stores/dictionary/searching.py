@@ -127,6 +127,10 @@ class SearchedLines:
         entries = [events[one].entry for one in ids if one in events]
         return {one.id for one in entries if one is not None and sees(viewer, one)}
 
+    def texts(self, ids: Sequence[str]) -> dict[str, str]:
+        texts = {line.id: line.text for line in self._lines.values()}
+        return {one: texts[one] for one in ids if one in texts}
+
     def _place(self, number: int) -> MemoryPlace:
         line = self._lines[number]
         beside = sorted(
