@@ -28,6 +28,9 @@ _SESSION = re.compile(r"[A-Za-z0-9_-]{1,128}", re.ASCII)
 _EARLIER = "earlier"
 """The source by which `_aside` asks for nothing but the record."""
 
+_BEGUN = "begun"
+"""The source by which `_aside` asks for nothing but what earlier sessions of the folder teach."""
+
 _ANNOUNCED = "announced"
 """The file in a session's folder with the trigger of the newest compaction."""
 
@@ -129,6 +132,11 @@ def _text(payload: Mapping[str, Any], name: str) -> str:
 
 def _pre_compact(call: HookCall, payload: Mapping[str, Any], options: Options) -> None:
     """Record the session and prepare the text while the client waits for its summary."""
+    if options.now and call.source == _BEGUN:
+        from undrift.hooks.learning import learn_earlier
+
+        learn_earlier(call)
+        return
     with call.open() as transcript:
         if options.now:
             from undrift.hooks.sweep import sweep_one
@@ -153,6 +161,10 @@ def _begun(call: HookCall, options: Options) -> str:
         return ""
     from undrift.hooks.earlier import left_open
 
+    if call.source == "startup":
+        _work_aside(
+            call, {"session_id": call.session_id, "transcript_path": call.transcript, "source": _BEGUN}, options
+        )
     offer, path = left_open(call, now_ms=now_ms())
     if path is not None:  # what is offered can be recalled
         _record_aside(call, path.stem[-_ID_CHARACTERS:], str(path), options)
@@ -217,14 +229,19 @@ def _cold_cache(call: HookCall, payload: Mapping[str, Any]) -> str:
 
 
 def _record_aside(call: HookCall, session_id: str, path: str, options: Options) -> None:
-    """Have a session recorded; if that fails, what is there to be said is said all the same."""
+    """Have a session recorded."""
+    _work_aside(call, {"session_id": session_id, "transcript_path": path, "source": _EARLIER}, options)
+
+
+def _work_aside(call: HookCall, payload: Mapping[str, Any], options: Options) -> None:
+    """Have work done about a session of the call's folder; if that fails, what is there to be said is said all the same."""
     place = home.home_folder(options.home)
     try:
         if not place.is_dir():
             place.mkdir(mode=0o700, parents=True)
-        _aside({"session_id": session_id, "transcript_path": path, "cwd": call.cwd, "source": _EARLIER}, options)
+        _aside({**payload, "cwd": call.cwd}, options)
     except OSError as error:
-        home.note(place, f"{options.client}: the session was not recorded: {error}")
+        home.note(place, f"{options.client}: the session was not read: {error}")
 
 
 def _aside(payload: Mapping[str, Any], options: Options) -> None:

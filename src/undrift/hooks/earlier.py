@@ -22,7 +22,7 @@ from undrift.hooks.transcript import Transcript
 from undrift.transcripts import Recording
 from undrift.values.window import ContextEntry
 
-__all__ = ["LeftOpen", "MOST_DAYS", "found_in", "left_open"]
+__all__ = ["LeftOpen", "MOST_DAYS", "earlier_files", "found_in", "left_open"]
 
 MOST_DAYS = 7
 """The user does not come back for work that was left longer ago."""
@@ -63,7 +63,7 @@ def left_open(call: HookCall, *, now_ms: int) -> tuple[str, Path | None]:
                 own_ms = own.modified_ms
         except (OSError, InputError):
             return "", None
-    for path, modified_ms in islice(_earlier(call), _MOST_FILES):
+    for path, modified_ms in islice(earlier_files(call), _MOST_FILES):
         if modified_ms < max(now_ms - MOST_DAYS * _DAY_MS, own_ms):
             break
         if modified_ms > now_ms - _LIVE_MS:
@@ -78,8 +78,8 @@ def left_open(call: HookCall, *, now_ms: int) -> tuple[str, Path | None]:
     return "", None
 
 
-def _earlier(call: HookCall) -> Iterator[tuple[Path, int]]:
-    """The other sessions that may be of this folder, the one written last first; no link is followed."""
+def earlier_files(call: HookCall) -> Iterator[tuple[Path, int]]:
+    """Yield the other sessions that may be of this folder, with the time of the last write; the newest first; no link is followed."""
     folders = [Path(call.transcript).parent]
     if call.client == "codex":
         days = sorted(_folders(_folders(_folders([call.sessions]))), reverse=True)

@@ -4,6 +4,7 @@ Law: only a regular file below the client's own folder is opened, no link on the
 """
 
 import hashlib
+import json
 import os
 import stat
 import sys
@@ -15,8 +16,9 @@ from types import TracebackType
 from typing import BinaryIO, Self
 
 from undrift.errors import InputError
+from undrift.hooks.home import read_small
 
-__all__ = ["LONGEST_LINE_BYTES", "ReadPosition", "Transcript", "TranscriptLine", "lines_before"]
+__all__ = ["LONGEST_LINE_BYTES", "ReadPosition", "Transcript", "TranscriptLine", "lines_before", "stored_position"]
 
 LONGEST_LINE_BYTES = 32 << 20
 """More than any provider takes as one request; a longer line is passed over, in pieces."""
@@ -57,6 +59,14 @@ class ReadPosition:
     offset: int = 0
     lines: int = 0
     proof: str = ""
+
+
+def stored_position(path: Path) -> ReadPosition:
+    """Return the position that was written into a small file; the beginning if there is none, or a damaged one."""
+    try:
+        return ReadPosition(**json.loads(read_small(path) or b"{}"))
+    except (ValueError, TypeError):
+        return ReadPosition()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,18 +8,27 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from itertools import chain
-from pathlib import Path
 
 from undrift import transcripts
 from undrift.core.text.masking import masked_original
 from undrift.core.text.secrets import mask
 from undrift.core.text.tokens import characters_per_4
-from undrift.errors import RecallError, StoreBusy, StoreCorrupt, StoreError, StoreVersionError, TranscriptError
+from undrift.errors import (
+    RecallError,
+    StoreBusy,
+    StoreConflict,
+    StoreCorrupt,
+    StoreError,
+    StoreVersionError,
+    TranscriptError,
+)
 from undrift.hooks.call import HookCall
-from undrift.hooks.home import read_small, recall_command, write_small
+from undrift.hooks.home import recall_command, write_small
+from undrift.hooks.learning import Teaching, is_of_agent
 from undrift.hooks.prepared import PreparedText, has_news, save, split
 from undrift.hooks.room import TextRoom, room_of
-from undrift.hooks.transcript import ReadPosition, Transcript, lines_before
+from undrift.hooks.transcript import ReadPosition, Transcript, lines_before, stored_position
+from undrift.memory.turns import repeated
 from undrift.profiles import PROFILES, GivenBack
 from undrift.stores.base import Context
 from undrift.stores.contract import Store
@@ -130,29 +139,25 @@ def record(call: HookCall, transcript: Transcript) -> int:
     Raises StoreError: the store refused; what was not written is tried again the next time.
     """
     folder = call.folder()
-    position = _recorded(folder)
+    position = stored_position(folder / _RECORDED)
     if not transcript.knows(position):
         position = ReadPosition(*transcript.identity)
     number = 0
     with open_store(call.place(), Scope()) as store:
         if position.offset and not store.last_seq(f"{call.client}:{call.session_id}"):
             position = ReadPosition(*transcript.identity)  # the store was put aside since
+        teaching = Teaching(store, call, is_of_agent=is_of_agent(transcript, call.format))
         while batch := transcript.batch(position.offset, _BATCH_BYTES):
-            number += _write(store, call, position.lines, [line.text for line in batch])
+            number += _write(store, teaching, call, position.lines, [line.text for line in batch])
             position = transcript.position(batch[-1].end, position.lines + len(batch))
             write_small(folder / _RECORDED, json.dumps(asdict(position)).encode("ascii"))
     return number
 
 
-def _recorded(folder: Path) -> ReadPosition:
-    try:
-        return ReadPosition(**json.loads(read_small(folder / _RECORDED) or b"{}"))
-    except (ValueError, TypeError):
-        return ReadPosition()
-
-
-def _write(store: Store, call: HookCall, before: int, texts: Sequence[str]) -> int:
-    """Write the entries of some lines in one transaction; blank lines replace those before them, as numbers are ids."""
+def _write(store: Store, teaching: Teaching, call: HookCall, before: int, texts: Sequence[str]) -> int:
+    """Write the entries of some lines, and what they teach, in one transaction; blank lines replace those before them, as
+    numbers are ids.
+    """
     try:
         recording = transcripts.read(chain(lines_before(before), texts), format=call.format)
     except TranscriptError:
@@ -161,16 +166,25 @@ def _write(store: Store, call: HookCall, before: int, texts: Sequence[str]) -> i
     originals = [masked_original(_kept(entry), session_id, "window", True) for entry in recording.entries]
     at_ms = now_ms()
     payload = {"first_line": before + 1, "last_line": before + len(texts), "skipped": dict(recording.skipped)}
-    try:
-        store.commit(Context(store.scope.of(session_id), at_ms), "recorded", originals, payload=payload)
-    except (StoreBusy, StoreCorrupt, StoreVersionError):
-        raise
-    except StoreError:  # a rewritten file gives other content under a name in use; the first stays
-        originals = [original for original in originals if not _is_known(store, original)]
-        store.commit(Context(store.scope.of(session_id), at_ms), "recorded", originals, payload=payload)
+
+    def once() -> int:
+        change = teaching.change(recording.entries, at_ms)
+        learned, more = ((), {}) if change is None else change
+        place, told = Context(store.scope.of(session_id), at_ms), {**payload, **more}
+        try:
+            store.commit(place, "recorded", [*originals, *learned], payload=told)
+            return len(originals)
+        except (StoreBusy, StoreConflict, StoreCorrupt, StoreVersionError):
+            raise
+        except StoreError:  # a rewritten file gives other content under a name in use; the first stays
+            new = [original for original in originals if not _is_known(store, original)]
+            store.commit(place, "recorded", [*new, *learned], payload=told)
+            return len(new)
+
+    number = repeated(once)
     if not before and (title := mask(recording.title).text):
         store.commit(Context(store.scope.of(session_id), at_ms), "named", payload={"name": title})
-    return len(originals)
+    return number
 
 
 def _kept(entry: ContextEntry) -> ContextEntry:

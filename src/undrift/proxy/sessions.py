@@ -174,6 +174,8 @@ class OpenSessions:
             if lane.session is None or lane.is_closed or lane.turn != managed.turn:
                 return False  # usage says something of the request that it answers alone
             lane.opened.record(answer, wire=wire)
+            if managed.kind == "main" and self._config.settings.learns == "all":
+                _learn(lane)
             self._say_price(lane)
             self._costs.answered(lane)
         return True
@@ -379,3 +381,11 @@ def _smaller(refusal: TooLong, sent_tokens: int, share: float) -> int:
     if refusal.limit_tokens:
         return int(min(refusal.limit_tokens * share, sent_tokens * _WITHOUT_FIGURES))
     return int(sent_tokens * _WITHOUT_FIGURES)
+
+
+def _learn(lane: GatewayLane) -> None:
+    """Learn from the newest words of the user; the client already has its answer."""
+    try:
+        lane.opened.memory.learn()
+    except UndriftError as error:
+        log_line({"event": "not-learned", "session": safe_id(lane.found.session_id), "detail": type(error).__name__})

@@ -169,7 +169,7 @@ _BULLET = re.compile(r"^\s{0,3}(?:[-*+•]|\d{1,2}[.)]|[a-z][.)])\s+")
 _HEADING = re.compile(r"^\s{0,3}(?:#{1,6}\s|\*\*[^*]{2,80}\*\*:?\s*$|-{3,}\s*$|={3,}\s*$)")
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]]?\s+(?=\S)")
 _DOCUMENT = re.compile(
-    r"\b(?:following|this|attached|below) (?:\w{1,20} )?(?:plan|spec|specification|prompt|instructions|task)s?\b.{0,20}:\s*$|^you are (?:a|an|the)\b",
+    r"\b(?:following|this|attached|below) (?:\w{1,20} )?(?:plan|spec|specification|prompt|instructions|task)s?\b.{0,20}:\s*$|^(?:you are (?:a|an|the)|your task is to)\b",
     re.IGNORECASE,
 )
 _INDENTED = re.compile(r"\s{2,}\S")
