@@ -37,6 +37,7 @@ UPDATES = DATA / "updates.jsonl"
 FAMILIES = {
     "polarity": "rule of polarity",
     "correction": "rules of correction",
+    "change": "rules of change",
     "name": "rules of names",
     "role": "rules of names",
     **dict.fromkeys(

@@ -52,7 +52,8 @@ class Conflict:
         rule: The rule that found it.
         evidence: The words of the older and of the newer memory that it rests on.
         confidence: How sure the rule is, 0 to 1.
-        reason: Why neither superseded the other: ``confidence``, ``trust``, ``pinned``, ``scope``, ``speaker`` or ``time``.
+        reason: Why neither superseded the other: ``confidence``, ``trust``, ``pinned``, ``scope``, ``speaker``,
+            ``several`` or ``time``.
     """
 
     newer: MemoryEntry

@@ -55,6 +55,49 @@ def test_the_number_of_a_heading_or_of_a_lists_item_is_no_value(number: str) -> 
 
 
 @pytest.mark.parametrize(
+    ("older", "newer", "rule"),
+    [
+        ("The parser demo is on 12 May.", "The parser demo slipped to the 26th.", "value"),
+        ("Exports get stopped after two hours.", "The exporter lets exports run up to nine hours now.", "value"),
+        ("The archive disk costs 40 euros a month.", "The archive disk costs 55 a month since June.", "value"),
+        ("All lamp settings live in /opt/lamp/conf.", "The lamp settings were moved under /srv/lamp/conf.", "value"),
+        (
+            "The wiki is at https://wiki.quarry.example.",
+            "The address of the wiki is now https://w.quarry.example.",
+            "value",
+        ),
+        ("Ask Mira about the importer.", "The importer belongs to Jonas these days, leave Mira alone.", "value"),
+        ("The table is called user_rows.", "user_rows became account_rows.", "named"),
+        ("I've never used Terraform.", "We have been on Terraform since May.", "denial"),
+        ("Dark mode is not supported in the viewer.", "The viewer has had dark mode since March.", "denial"),
+        ("I live in Lyon", "I moved to Porto last month", "home"),
+    ],
+)
+def test_a_change_is_found_without_a_list_of_values_and_closes_nothing(older: str, newer: str, rule: str) -> None:
+    finding = compare(older, newer)
+    assert (finding.kind, finding.rule) == ("contradiction", f"change:{rule}")
+    assert finding.confidence < SUPERSEDE_CONFIDENCE
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("The parser demo is on 12 May.", "The printer demo slipped to 26 May."),
+        ("The left sensor reads 4 volts.", "The right sensor reads 9 volts now."),
+        ("Redis is on 6379 in dev.", "Redis in CI has been on 6380 since June."),
+        ("Mira maintains the importer.", "Mira asked Jonas to look at the importer yesterday."),
+        ("I've never used Terraform.", "My brother has been on Terraform since May."),
+        ("Never run the migration without a backup.", "I ran the migration after the backup."),
+        ("The lobby holds 16 players.", "I'd suggest that the lobby holds 32 players now."),
+        ("The import job runs in Oslo.", "The import job used to run in Turin."),
+        ("Thanks, Mira! Your support means a lot.", "Thanks, Jonas! Your support has been great lately."),
+    ],
+)
+def test_what_changes_nothing_is_left_alone(older: str, newer: str) -> None:
+    assert found(older, newer)[0] == "none"
+
+
+@pytest.mark.parametrize(
     ("older", "newer"),
     [
         ("Use PostgreSQL in production.", "Use SQLite in the tests."),  # another environment
@@ -179,6 +222,25 @@ def test_a_long_text_neither_closes_a_statement_nor_is_closed_by_one() -> None:
     assert judge(entry("b", longer, 2), [entry("a", "Use PostgreSQL", 1)]) == ()
     assert judge(entry("b", "Use PostgreSQL", 2), [entry("a", longer, 1)]) == ()
     assert verdict(entry("a", longer, 1), entry("b", longer, 2))[0] == "reinforce"
+
+
+@pytest.mark.parametrize("form", ["- {}\n- Keep it small", "```\n{}\n```", "> {}", 'Ann wrote "well, {} from now on"'])
+def test_a_list_code_and_a_quotation_contradict_nothing(form: str) -> None:
+    old, new = entry("a", "Use PostgreSQL", 1), entry("b", form.format("Use SQLite"), 2)
+    assert verdict(old, replace(new, content="Use SQLite"))[0] == "supersede"
+    assert judge(new, [old]) == judge(old, [new]) == ()
+
+
+def test_a_statement_of_several_things_is_not_closed_for_one_of_them() -> None:
+    old = entry("a", "Use PostgreSQL. Deploy on Fridays.", 1)
+    assert verdict(old, entry("b", "Use SQLite", 2)) == ("open_conflict", "b", "several")
+
+
+def test_a_change_is_looked_for_only_between_statements_of_one_speaker() -> None:
+    old = entry("a", "The demo is on 12 May.", 1, speaker="Ann")
+    new = entry("b", "The demo slipped to the 26th.", 2, speaker="Ann")
+    assert verdict(old, new) == ("open_conflict", "b", "confidence")
+    assert judge(replace(new, speaker="Bob"), [old]) == ()
 
 
 def test_what_another_speaker_says_closes_nothing() -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from undrift.core.text.words import stem, stems_of
 
-__all__ = ["Quantity", "quantity_at"]
+__all__ = ["MONTHS", "Quantity", "quantity_at"]
 
 _MILLISECONDS = {
     "ms": 1.0, "millisecond": 1.0, "msec": 1.0, "s": 1e3,
@@ -38,7 +38,7 @@ _NUMBERS = {
     "thirty": 30, "fifty": 50, "hundred": 100, "once": 1, "twice": 2,
     "thrice": 3,
 }  # fmt: skip
-_MONTHS = {
+MONTHS = {
     name: number
     for number, names in enumerate(
         ("january jan", "february feb", "march mar", "april apr", "may", "june jun", "july jul", "august aug",
@@ -80,7 +80,7 @@ def quantity_at(words: Sequence[str], at: int, *, in_port: bool) -> Quantity | N
         return Quantity("weekday", word.removesuffix("s") if word[:-1] in _WEEKDAYS else word, 1)
     if word == "every" and (found := _with_unit(1.0, _follows(words, at), 2)):
         return found
-    if word in _MONTHS and (found := _date(words, at)):
+    if word in MONTHS and (found := _date(words, at)):
         return found
     if word in _NUMBERS:
         return _counted(float(_NUMBERS[word]), words, at) if _follows(words, at) not in ("of", "") else None
@@ -163,16 +163,16 @@ _PARTICLES = frozenset({
 def _date(words: Sequence[str], at: int) -> Quantity | None:
     """Return "March 3", "3 March" or "August 15th" as one date; a month alone only behind a preposition."""
     following = _follows(words, at)
-    if words[at] in _MONTHS:
+    if words[at] in MONTHS:
         day = _ORDINAL.fullmatch(following) if following else None
         if day:
-            return Quantity("date", f"{_MONTHS[words[at]]:02d}-{int(day[1]):02d}", 2)
+            return Quantity("date", f"{MONTHS[words[at]]:02d}-{int(day[1]):02d}", 2)
         if words[at] != "may" and at and words[at - 1] in ("in", "until", "to", "is"):
-            return Quantity("date", f"{_MONTHS[words[at]]:02d}", 1)
+            return Quantity("date", f"{MONTHS[words[at]]:02d}", 1)
         return None
     day = _ORDINAL.fullmatch(words[at])
-    if day and following in _MONTHS:
-        return Quantity("date", f"{_MONTHS[following]:02d}-{int(day[1]):02d}", 2)
+    if day and following in MONTHS:
+        return Quantity("date", f"{MONTHS[following]:02d}-{int(day[1]):02d}", 2)
     return None
 
 

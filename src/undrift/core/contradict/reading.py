@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from undrift.core.contradict.lexicon import CASED, OPPOSITES, relation_of, values
 from undrift.core.contradict.quantities import quantity_at
-from undrift.core.contradict.words import MANY, NEUTRAL, STOP, clauses_of, stated
+from undrift.core.contradict.words import MANY, NEUTRAL, STOP, clauses_of, stated, without_refusals
 from undrift.core.text.words import stem, stems_of, terms_of
 
 __all__ = ["StatementClause", "Value", "read_statement"]
@@ -23,7 +23,7 @@ _LONGEST_FORM = 3
 _CORRECTION = re.compile(
     # By first letters: at the start of each word, all beginnings are tried.
     r"\b(?:a(?:ctually|ny ?more|s of)|bumped|c(?:orrection|hanged (?:my mind|to|from)|onverted)|d(?:ropped|owngraded|ecreased)"
-    r"|e(?:scalated|xtended)|f(?:rom now on|orget)|handed over|in(?:stead| favou?r of|creased)|lowered|m(?:oved|igrated)"
+    r"|e(?:scalated|xtended)|f(?:rom now on)|(?<!not )(?<!n't )forget|handed over|in(?:stead| favou?r of|creased)|lowered|m(?:oved|igrated)"
     r"|no longer|on second thoughts?|postponed|r(?:ather than|e(?:placed|named|scheduled|duced|written)|aised)"
     r"|s(?:cratch that|witched|hortened)|took over|upgraded)\b",
     re.IGNORECASE,
@@ -55,13 +55,10 @@ _PAST = re.compile(
     r"|months? ago|weeks? ago)\b",
     re.IGNORECASE,
 )
-_DOUBLE_NEGATION = re.compile(r"\b(?:not forget|no reason not|never fails? to|not only)\b", re.IGNORECASE)
-_NEGATORS = frozenset({"not", "no", "never", "none", "nobody", "nothing", "neither", "nor", "cannot"})
-_NO_NEGATION = re.compile(
-    r"(?:,|\bbut|\band) (?:not|never|no)\b.*|\bno (?:later|more|less|fewer|earlier) than\b|\bnot only\b"
-    r"|\bno doubt\b|\bwhether or not\b",
-    re.IGNORECASE,
+_DOUBLE_NEGATION = re.compile(
+    r"\b(?:not forget|no reason not|never fails? to|not only|can not wait|not (?:worry|mind))\b", re.IGNORECASE
 )
+_NEGATORS = frozenset({"not", "no", "never", "none", "nobody", "nothing", "neither", "nor", "cannot"})
 _DISPLACED = re.compile(
     r"(?:instead of|rather than|in place of|(?:moved?|migrated?|switch(?:ed)?|changed|renamed|bumped"
     r"|upgraded)\s(?:[\w./-]++\s){0,5}?from|,\s+not|\bnot(?=\s+[\w.+#/@-]+\s+but)|dropped|drop"
@@ -226,8 +223,7 @@ def _denies(opened: str, found: Sequence[Value]) -> bool:
     """Tell whether a clause denies: an odd number of negations, those apart that are part of a value ("not null")."""
     if _DOUBLE_NEGATION.search(opened):
         return False
-    text = _NO_NEGATION.sub(" ", opened)
-    count = sum(word in _NEGATORS for word in text.lower().replace(",", " ").split())
+    count = sum(word in _NEGATORS for word in without_refusals(opened).lower().replace(",", " ").split())
     count -= sum(value.text.split(" ").count("not") for value in found)
     return count % 2 == 1
 

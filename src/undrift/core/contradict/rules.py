@@ -8,9 +8,10 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from undrift.core.contradict.changes import change_between
 from undrift.core.contradict.lexicon import relation_of
 from undrift.core.contradict.reading import StatementClause, Value, read_statement
-from undrift.core.contradict.words import STOP
+from undrift.core.contradict.words import STOP, without_refusals
 from undrift.core.text.words import stem, stems_of
 
 __all__ = ["Comparison", "compare"]
@@ -18,6 +19,10 @@ __all__ = ["Comparison", "compare"]
 _LEAST_COVERED = 0.75
 _LEAST_JACCARD = 0.5
 _LEAST_COMMON = 2
+_CONFIDENCE_OF_A_CHANGE = 0.5
+_CONFIDENCE_OF_ONE_PLACE = 0.85
+_NARROWS = frozenset({"for", "in", "on", "at", "during", "with", "when", "under", "inside", "within"})
+"""A statement that begins so, and names what the other does not, is about a part: "For enterprise keys the limit is 600"."""
 _OWNING = frozenset({
     "own", "owns", "lead", "leads", "maintain", "maintains", "head", "heads", "chair", "chairs", "manages",
 })  # fmt: skip
@@ -51,7 +56,8 @@ _Rule = Callable[[StatementClause, StatementClause], Comparison | None]
 def compare(older: str, newer: str) -> Comparison:
     """Compare an older statement with a newer one.
 
-    Returns the contradiction with the highest confidence; else that all of the newer one was said before; else none.
+    Returns the contradiction with the highest confidence; else that all of the newer one was said before; else a change that
+    the newer one makes, at a confidence that closes nothing; else none.
     """
     clauses = read_statement(older)
     found = [[_compare_clauses(one, other) for one in clauses] for other in read_statement(newer)]
@@ -61,6 +67,9 @@ def compare(older: str, newer: str) -> Comparison:
     repeats = [one for row in found for one in row if one.kind == "reinforce"]
     if repeats and all(any(one.kind == "reinforce" for one in row) for row in found):
         return max(repeats, key=lambda one: one.confidence)
+    change = change_between(older, newer)
+    if change is not None:
+        return Comparison("contradiction", change.rule, change.older, change.newer, _CONFIDENCE_OF_A_CHANGE)
     return _NONE  # what says more than the older statement is no repeat of it
 
 
@@ -135,7 +144,7 @@ def _values(older: StatementClause, newer: StatementClause) -> Comparison | None
         if not left:
             return None
     confidence = _agreement(left, right, newer.cues)
-    if not confidence:
+    if not confidence or (confidence < _CONFIDENCE_OF_ONE_PLACE and newer.words[0] in _NARROWS and right - left):
         return None
     return Comparison("contradiction", f"value:{name.partition(':')[0]}", before.text, after.text, confidence)
 
@@ -176,7 +185,7 @@ def _rest(clause: StatementClause) -> frozenset[str]:
 
 def _polarity(older: StatementClause, newer: StatementClause) -> Comparison | None:
     """The same said once with and once without a denial."""
-    if older.denies == newer.denies:
+    if older.denies == newer.denies or _refuses(newer if older.denies else older) or "without" in older.words:
         return None
     left, right = older.content, newer.content
     common = left & right
@@ -191,6 +200,11 @@ def _polarity(older: StatementClause, newer: StatementClause) -> Comparison | No
             None  # each names something that the other does not: two things, of which one may be what the other is not
         )
     return Comparison("contradiction", "polarity", older.text, newer.text, 0.9)
+
+
+def _refuses(clause: StatementClause) -> bool:
+    """Tell whether a clause that does not deny as a whole denies something by the way."""
+    return without_refusals(clause.text) != clause.text
 
 
 def _opposed(older: StatementClause, newer: StatementClause) -> bool:
@@ -231,10 +245,18 @@ def _named(older: StatementClause, newer: StatementClause) -> Comparison | None:
     before, after = _stated_words(older.tail), _stated_words(newer.tail)
     if not before or not after or {w.lower() for w in before} & {w.lower() for w in after}:
         return None
+    if _serve_two_ends(older.tail, newer.tail):
+        return None
     attribute = _is_attribute(older)
     if not attribute and not (_is_like_name(before) and _is_like_name(after)):
         return None
     return Comparison("contradiction", "value:name", " ".join(before), " ".join(after), 0.85 if attribute else 0.7)
+
+
+def _serve_two_ends(before: Sequence[str], after: Sequence[str]) -> bool:
+    """Tell whether both say what their thing is for, and it is not the same: "Grafana for dashboards", "Loki for logs"."""
+    ends = [{stem(word.lower()) for word in tail[tail.index("for") + 1 :]} for tail in (before, after) if "for" in tail]
+    return len(ends) == 2 and not (ends[0] & ends[1]) - STOP
 
 
 def _is_attribute(clause: StatementClause) -> bool:
@@ -248,18 +270,7 @@ def _is_attribute(clause: StatementClause) -> bool:
     )
 
 
-def _corrected(older: StatementClause, newer: StatementClause) -> Comparison | None:
-    """A statement that says of itself that it corrects, about the same place."""
-    if "correction" not in newer.cues or "additive" in newer.cues or older.denies:
-        return None
-    common = older.frame & newer.frame
-    if not common or len(common) * 2 <= len(older.frame) or older.content <= newer.content:
-        return None
-    covered = len(common) >= 2 and older.frame <= newer.content
-    return Comparison("contradiction", "correction:cue", older.text, newer.text, 0.8 if covered else 0.6)
-
-
-_RULES: tuple[_Rule, ...] = (_same, _displaced, _values, _polarity, _role, _named, _corrected)
+_RULES: tuple[_Rule, ...] = (_same, _displaced, _values, _polarity, _role, _named)
 _AMOUNTS = frozenset({"duration", "size", "share", "money", "number", "date", "weekday", "clock"})
 _NAME_LIKE = re.compile(r"[A-Z0-9]|[._/@-]")
 

@@ -1,7 +1,7 @@
 """Judge two memories about one thing: one wins, or both stay as an open conflict. Pure.
 
-Law: low confidence, a lower tier of trust, another speaker, another scope and a pin never supersede: then both stand. A long
-text says many things: it repeats and is repeated, and contradicts nothing as a whole.
+Law: low confidence, a lower tier of trust, another speaker, another scope and a pin never supersede: then both stand. So does an
+older statement that says several things. A long text, a list, code and a quotation contradict nothing as a whole.
 """
 
 from collections.abc import Iterable, Mapping
@@ -10,6 +10,7 @@ from typing import Literal
 
 from undrift.core.contradict.reading import StatementClause, read_statement
 from undrift.core.contradict.rules import compare
+from undrift.core.contradict.words import is_plain
 from undrift.core.text.words import speaker_key, stems_of
 from undrift.values.memory import TRUST_TIERS, MemoryEntry, Slot
 
@@ -27,6 +28,7 @@ OPEN_BECAUSE: Mapping[str, str] = {
     "pinned": "the older one is pinned",
     "scope": "they have different scopes",
     "speaker": "two people said them",
+    "several": "the older one says more than one thing",
     "time": "neither of them is the later one",
 }
 """The reasons of an open conflict, in words."""
@@ -44,7 +46,7 @@ class Verdict:
     `kind`: ``supersede``: the winner holds instead of the loser. ``open_conflict``: they exclude each other, and
     nothing here decides. ``reinforce``: they say the same. `winner_id`: of the entry that holds later in time; of a
     reinforcement the newer one. `reason`: why a contradiction did not supersede: ``confidence``, ``trust``, ``pinned``,
-    ``scope``, ``speaker`` or ``time``; else empty.
+    ``scope``, ``speaker``, ``several`` or ``time``; else empty.
     """
 
     kind: Literal["supersede", "open_conflict", "reinforce"]
@@ -94,8 +96,11 @@ def _judge(new: MemoryEntry, old: MemoryEntry) -> Verdict | None:
     evidence = (finding.older, finding.newer)
     if finding.kind == "reinforce":
         return Verdict("reinforce", winner.id, loser.id, finding.rule, evidence, finding.confidence)
-    if max(len(winner.content), len(loser.content)) > LONGEST_STATEMENT:
+    texts = winner.content, loser.content
+    if max(map(len, texts)) > LONGEST_STATEMENT or not all(map(is_plain, texts)):
         return None
+    if finding.rule.startswith("change:") and speaker_key(winner.speaker) != speaker_key(loser.speaker):
+        return None  # it rests on little, and each speaks of the own things
     reason = _obstacle(winner, loser, finding.confidence)
     kind: Literal["supersede", "open_conflict"] = "open_conflict" if reason else "supersede"
     return Verdict(kind, winner.id, loser.id, finding.rule, evidence, finding.confidence, reason)
@@ -111,6 +116,8 @@ def _obstacle(winner: MemoryEntry, loser: MemoryEntry, confidence: float) -> str
         return "scope"
     if speaker_key(winner.speaker) != speaker_key(loser.speaker):
         return "speaker"  # each speaks of the own things: "I have two dogs"
+    if len(read_statement(loser.content)) > 1:
+        return "several"  # to close it would close what else it says
     if winner.valid_from_ms == loser.valid_from_ms and not (_is_undated(winner) and _is_undated(loser)):
         return "time"  # two sources say different things of one moment
     return "confidence" if confidence < SUPERSEDE_CONFIDENCE else ""

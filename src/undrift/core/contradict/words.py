@@ -7,15 +7,31 @@ import re
 
 from undrift.core.text.words import opened
 
-__all__ = ["MANY", "NEUTRAL", "STOP", "clauses_of", "stated"]
+__all__ = ["MANY", "NEUTRAL", "STOP", "clauses_of", "is_plain", "stated", "without_refusals"]
 
-_CLAUSE_END = re.compile(r"(?<=[.!?;])\s+|;|\n+|,\s+(?=(?:and|but|so)\s+(?:we|i|it|they|the)\b)", re.IGNORECASE)
+_LEAST_ITEMS = 2
+_CLAUSE_END = re.compile(
+    r"(?<=[.!?;])\s+|;|\n+|,\s+(?=(?:and|but|so)\s+(?:we|i|it|they|the)\b)|\s(?=but\s+(?:we|i|it|they|the)\b)",
+    re.IGNORECASE,
+)
 _LIST_NUMBER = re.compile(
     r"^[ \t>]*(?:#{1,6}[ \t]+)?(?:[-*+\u2022][ \t]+)?[*_]{0,2}\(?\d{1,3}(?:\.\d{1,3}){0,3}[.)][*_]{0,2}[ \t]+",
     re.MULTILINE,
 )
 """In front of a heading or of a list's item: it counts, and states no amount."""
+_GROUPED = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+"""The comma of 1,200."""
+_LIST_ITEM = re.compile(r"^[ \t>]{0,20}(?:[-*+\u2022]|\(?\d{1,3}[.)])[ \t]+\S", re.MULTILINE)
+_CODE = re.compile(r"```|~~~|^(?: {4}|\t)\S|[;{}]$|^\$ \S", re.MULTILINE)
+_QUOTE = re.compile(r"^[ \t]{0,3}>|[\"\u201c\u201e](?:[^\s\"\u201c\u201d\u201e]++\s++){4}", re.MULTILINE)
+"""A line that is quoted, or five words between marks."""
 _KEYED = re.compile(r"^\s*[`\"']?([A-Za-z][\w .`/-]{0,60}?)[`\"']?\s{0,20}(?::\s+|=\s*|:=\s*)(?=\S)")
+
+_NO_NEGATION = re.compile(
+    r"(?:,|\bbut|\band) (?:not|never|no)\b.*|\bno (?:later|more|less|fewer|earlier) than\b|\bnot only\b"
+    r"|\bno doubt\b|\bwhether or not\b",
+    re.IGNORECASE,
+)
 
 
 def clauses_of(text: str) -> list[str]:
@@ -24,11 +40,22 @@ def clauses_of(text: str) -> list[str]:
     return [part for part in parts if part.strip(" .;,")]
 
 
+def is_plain(text: str) -> bool:
+    """Tell whether a text is a statement of its own words: no list, no code, no quotation."""
+    items = _LIST_ITEM.findall(text)
+    return len(items) < _LEAST_ITEMS and _CODE.search(text) is None and _QUOTE.search(text) is None
+
+
 def stated(clause: str) -> str:
     """Return a clause with its negations opened (``can not``) and ``key: value`` as ``key is value``."""
-    text = opened(clause)
+    text = opened(_GROUPED.sub("", clause))
     keyed = _KEYED.match(text)
     return f"{keyed[1]} is {text[keyed.end() :]}" if keyed and len(keyed[1].split()) <= 5 else text
+
+
+def without_refusals(opened: str) -> str:
+    """Return a clause without what it says by the way that it does not mean ("but not on Windows")."""
+    return _NO_NEGATION.sub(" ", opened)
 
 
 STOP: frozenset[str] = frozenset({
