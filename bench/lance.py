@@ -8,7 +8,8 @@ from random import Random
 from statistics import median
 
 from bench.figures import Claim, Figure, Report, ratio_claim
-from undrift.memory.repository import MemoryRepository, default_embedder
+from undrift.memory.parts import embedder_of
+from undrift.memory.repository import MemoryRepository
 from undrift.stores.memory_values import MemoryUpdate, Viewer
 from undrift.stores.opening import open_store
 from undrift.values.memory import MemoryEntry
@@ -28,7 +29,7 @@ _NEEDS = "LanceDB after 1,000 single writes: needs the extras `vectors` and `lan
 def measure(rounds: int = 9) -> Report:
     """Measure an index that was written one by one and searched now and then, then the same made in one go."""
     report = Report()
-    embedder = default_embedder("auto")
+    embedder = embedder_of("auto")
     if embedder is None or not find_spec("lancedb"):
         report.skipped.append(_NEEDS)
         return report

@@ -21,7 +21,8 @@ from typing import Any
 from bench.figures import Claim, Figure, Report, cpu_ms, interleaved, ratio_claim
 from undrift import Session, Settings
 from undrift.core.memory.retrieve import parse
-from undrift.memory.repository import MemoryRepository, default_embedder
+from undrift.memory.parts import embedder_of
+from undrift.memory.repository import MemoryRepository
 from undrift.stores.contract import Store
 from undrift.stores.embed import Embedder
 from undrift.stores.memory_values import MemoryUpdate
@@ -113,7 +114,7 @@ def _searches(report: Report, home: _Home, name: str, rounds: int) -> None:
     queries = [" ".join(chance.choice(home.texts).split()[:5]) + "?" for _ in range(QUERIES)]
     with open_store(home.path, Scope()) as store, _session(home) as session:
         measures = {f"search by {name}": _each(queries, lambda query: session.search(query, k=K))}
-        bare, embedder = _Bare(store), default_embedder(home.embedder)
+        bare, embedder = _Bare(store), embedder_of(home.embedder)
         measures[f"bare FTS5, {name}"] = _each(queries, bare.words)
         if embedder is not None:
             measures[f"bare scan, {name}"] = _each(queries, bare.scanning(embedder))
@@ -207,7 +208,7 @@ def _home(folder: Path, embedder: str, memories: int, words: int) -> _Home:
     path = folder / f"{embedder}-{memories}-{words}"
     if not path.exists():
         with open_store(path, Scope()) as store:
-            _fill(MemoryRepository(store, default_embedder(embedder)), texts)
+            _fill(MemoryRepository(store, embedder_of(embedder)), texts)
     return _Home(path, texts, embedder)
 
 

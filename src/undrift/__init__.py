@@ -92,7 +92,7 @@ _ROOMS = {
         "build_dispatch_dynamic_tail dispatch_runtime_manager"
     ),
     "undrift.errors": (
-        "ContractError Declined DimensionError DispatchError GoneError InputError RecallError SettingsError StoreBusy "
+        "ContractError Declined DimensionError DispatchError GoneError InputError PartError RecallError SettingsError StoreBusy "
         "StoreConflict StoreCorrupt StoreError StoreVersionError SummaryRejected TaskError TranscriptError UndriftError "
         "WindowError WireError"
     ),

@@ -19,6 +19,7 @@
         ├── StoreVersionError  the file was written by a newer undrift
         ├── StoreCorrupt     what was read does not match its SHA-256
         ├── DimensionError   a vector of another length than its index holds
+        ├── PartError        an embedder or re-ranker of the user's own cannot be used
         └── RecallError      no original with that reference
             └── GoneError        it was purged or swept; says when
 
@@ -35,6 +36,7 @@ __all__ = [
     "DispatchError",
     "GoneError",
     "InputError",
+    "PartError",
     "RecallError",
     "SettingsError",
     "StoreBusy",
@@ -163,6 +165,10 @@ class StoreCorrupt(StoreError):
 
 class DimensionError(StoreError):
     """A vector has another length than the index: another embedder made it, and two embedders never mix."""
+
+
+class PartError(StoreError):
+    """An embedder or a re-ranker that a setting names cannot be used; the message names cause and remedy."""
 
 
 class RecallError(StoreError):

@@ -91,7 +91,7 @@ def _opened() -> Iterator[Take]:
     with tempfile.TemporaryDirectory(dir=MEMORY) as name:
         folder = Path(name)
         evicted(folder / "home")
-        place = ServedHome(folder / "home", Settings(session="s"))
+        place = ServedHome(folder / "home", Settings(), session="s")
         yield lambda data: _take(folder, place, data)
 
 

@@ -68,7 +68,7 @@ async def near(
     home: Path, *, tools: ToolChoice = "default", session: str | None = None, mode: str = MODE
 ) -> AsyncIterator[Any]:
     """Connect to the same server in this process: the whole protocol, no other process to wait for."""
-    surface = surface_of(ServedHome(home, Settings(session=session)), __version__, tools)
+    surface = surface_of(ServedHome(home, Settings(), session=session), __version__, tools)
     async with Client(build(surface), mode=mode) as connected:
         yield connected
 

@@ -133,7 +133,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedHome]:
     evicted(folder / "home")
     former = Path.cwd()
     os.chdir(folder)
-    yield ServedHome(folder / "home", Settings(session="s"))
+    yield ServedHome(folder / "home", Settings(), session="s")
     os.chdir(former)
 
 

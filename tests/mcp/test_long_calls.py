@@ -73,7 +73,7 @@ def test_a_long_call_tells_how_far_it_is_and_stops_between_its_steps(place: Serv
 
 
 def test_a_list_of_resources_tells_how_far_it_is_and_stops_between_its_steps(place: ServedHome):
-    resources = surface_of(ServedHome(place.home, Settings(session="s")), "1").resources
+    resources = surface_of(ServedHome(place.home, Settings(), session="s"), "1").resources
     whole: Told = []
     assert len(resources.page("", call(whole, {})).resources) > 3
     grows(whole)

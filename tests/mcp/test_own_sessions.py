@@ -82,7 +82,7 @@ def test_a_look_makes_nothing(tmp_path: Path):
 
 
 def test_a_session_that_is_named_is_the_one(tmp_path: Path):
-    place = ServedHome(tmp_path, Settings(session="mine"))
+    place = ServedHome(tmp_path, Settings(), session="mine")
     assert (place.session_id(), place.session_id("theirs")) == ("mine", "theirs")
 
 

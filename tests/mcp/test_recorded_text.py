@@ -62,7 +62,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def surface(home: Path) -> Surface:
-    return surface_of(ServedHome(home, Settings(session="s")), "1", "all")
+    return surface_of(ServedHome(home, Settings(), session="s"), "1", "all")
 
 
 def strings(value: Any) -> Iterator[str]:

@@ -17,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from tests import machines
 from tests.builders import Json, assistant, body, call, result, user
 from undrift.errors import RecallError, TaskError
-from undrift.memory.repository import default_embedder
+from undrift.memory.parts import embedder_of
 from undrift.session.session import Session
 from undrift.settings import Settings
 from undrift.values.memory import MemoryEntry
@@ -377,7 +377,7 @@ class VectorMachine(MemoryMachine):
     def opened(self, session_id: str) -> Session:
         session = super().opened(session_id)
         if VectorMachine.embedder is None:
-            VectorMachine.embedder = default_embedder("wordllama")
+            VectorMachine.embedder = embedder_of("wordllama")
         session._repository._search.embedder = VectorMachine.embedder
         return session
 

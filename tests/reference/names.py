@@ -63,7 +63,10 @@ GROUPS: dict[str, tuple[tuple[str, str], ...]] = {
         ("Tasks", "start_task update_task complete_task change_tasks tasks mark"),
         (
             "Memory",
-            "remember search brief memories conflicts admit memory.edit memory.forget memory.take_in memory.learn",
+            (
+                "remember search brief memories conflicts admit memory.edit memory.forget memory.take_in memory.learn "
+                "memory.warnings"
+            ),
         ),
         ("Time", "checkpoint rewind undo_rewind diff history facts"),
         ("Care", "prune_memories rate_search search_precision purge"),

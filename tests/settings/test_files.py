@@ -115,7 +115,7 @@ PRIVATE = {
     "memory_tokens": "500",
     "home": "'/tmp/elsewhere'",
     "retention": "'1 day'",
-    "session": "'of-another'",
+    "reranker": "'https://example.org/rerank'",
     "mask_secrets": "false",
     "task_markers": "true",
     "debug_archive": "true",
@@ -145,9 +145,9 @@ def test_a_projects_file_sets_nothing_that_could_open_or_leak_something_and_the_
 
 def test_a_tilde_is_the_users_own_folder(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME" if sys.platform != "win32" else "USERPROFILE", str(project))
-    of_user(project, "home = '~/kept'\nsession = '~'\n")
+    of_user(project, "home = '~/kept'\ntoken_counter = 'characters/4'\n")
     settings = Settings.from_environment()
-    assert (settings.home, settings.session) == (str(project / "kept"), "~")
+    assert (settings.home, settings.token_counter) == (str(project / "kept"), "characters/4")
     of_user(project, "home = 'postgresql://host/base'\n")
     assert Settings.from_environment().home == "postgresql://host/base"
 

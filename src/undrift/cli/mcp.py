@@ -29,7 +29,7 @@ _PORT = 7357
     show_default=True,
     help="The tools that the model gets; each costs tokens on every turn.",
 )
-@click.option("--session", metavar="ID", help="The session's id (default: your `session` setting).")
+@click.option("--session", metavar="ID", help="The session's id (default: one of its own for each server).")
 @click.option("--home", metavar="DIR", help=HOME_HELP)
 @project_option
 @click.option("--json", "as_json", is_flag=True, help="With --http: print the address as one JSON object.")
@@ -45,8 +45,8 @@ def mcp_command(
     """
     if port is not None and not over_http:
         raise click.UsageError("--port needs --http")
-    settings = home_settings(home, session=session)
-    place = ServedHome(Path(settings.home), settings, named_place(home), shares=True)
+    settings = home_settings(home)
+    place = ServedHome(Path(settings.home), settings, named_place(home), shares=True, session=session)
     surface = surface_of(place, __version__, tools)
     if not over_http:
         from undrift.mcp.serving import run_stdio

@@ -162,21 +162,26 @@ def search_command(
     then = None if known_at is None else moment_of(known_at)
     by_id: dict[str, tuple[str, ScoredMemoryEntry]] = {}
     session_id, rated = "", Precision(0, None, 0, alert=False)
+    warnings: dict[str, None] = {}
     for name, chosen in each_session(home, session):
         for hit in chosen.search(query, k=limit, only_valid=valid, known_at=then):
             by_id.setdefault(hit.entry.id, ("" if hit.entry.scope == "user" else name, hit))
         session_id, rated = chosen.id, chosen.search_precision()
+        warnings |= dict.fromkeys(chosen.memory.warnings)
     hits = list(by_id.values())
     if is_wide():
         hits = sorted(hits, key=lambda one: -one[1].decayed_score)[:limit]
     if as_json:
         found = [{**_hit_as_json(hit), "project": name or None} for name, hit in hits]
-        echo_json({"session_id": session_id, "query": query, "found": found, "precision": asdict(rated)})
+        said = {"session_id": session_id, "query": query, "found": found, "precision": asdict(rated)}
+        echo_json({**said, "warnings": list(warnings)})
         return
     for name, hit in hits:
         _show_hit(hit, name)
     if not hits:
         note(f"No memory matches. {_how_to_search_by_meaning()}".strip())
+    for one in warnings:
+        note(f"Searched without a part of your own: {safe(one)}")
     if rated.alert:
         note(f"Only {rated.value:.0%} of the results of the last {rated.samples} rated searches were useful.")
 

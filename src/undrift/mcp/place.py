@@ -37,19 +37,28 @@ class ServedHome:
 
     Args:
         home: The home; its token and its servers' claims lie there.
-        settings: The active settings; their `session` names the session.
+        settings: The active settings.
         place: The project's place, if the user named it; else the client's folder tells it.
         shares: Whether a home without records keeps each project's apart.
+        session: The session's id; None: the process has a session of its own.
     """
 
-    def __init__(self, home: Path, settings: Settings, place: "Place | None" = None, *, shares: bool = False) -> None:
+    def __init__(
+        self,
+        home: Path,
+        settings: Settings,
+        place: "Place | None" = None,
+        *,
+        shares: bool = False,
+        session: str | None = None,
+    ) -> None:
         self.home = home.absolute()
         self.settings = settings
         self.wants_folder = place is None and named_folder(environment()) is None
         self._shares = shares
         self._place = place
         self._folder = working_folder()
-        self._chosen = settings.session
+        self._bound = self._chosen = session or None
         self._client = ""
         self._lock = threading.Lock()
         self._slot = SessionClaim(self.home, str(self._folder))
@@ -77,7 +86,7 @@ class ServedHome:
 
     def is_bound(self, named: str = "") -> bool:
         """Return whether a session was named: then no data of other sessions is returned."""
-        return bool(named or self.settings.session)
+        return bool(named or self._bound)
 
     def session_id(self, named: str = "", *, to_write: bool = False) -> str:
         """Return the named session, else the process's own session.

@@ -143,12 +143,14 @@ class Memories:
             return []
         viewer = self.viewer(seq)
         is_merged = self._context.user_records is not None  # what holds everywhere may lie in another store
+        wanted = self.repository.most_ranked(k + _MORE)
         found = self.repository.find(
-            query, viewer, k=k + _MORE, only=Filter(types=types), has_others=is_merged, explains=True
+            query, viewer, k=wanted, only=Filter(types=types), has_others=is_merged, explains=True
         )
         entries = self.repository.read.by_id([hit.id for hit in found], viewer)
         fitting = [hit for hit in found if hit.id in entries and is_relevant(hit.why)]
         scored = [ScoredMemoryEntry(entries[hit.id], hit.score, 0.0, hit.why) for hit in fitting]
+        scored = self.repository.reranked(query, scored)
         scored += self._stated(query, {one.entry.id for one in scored}, types, viewer)
         if as_of_ms is not None or only_valid:
             scored = [one for one in scored if holds(one.entry, as_of_ms)]

@@ -61,6 +61,12 @@ class ScopedMemories:
         """The store of what holds everywhere. None means: there is none of its own."""
         return None if self.user() is None or self._opened is None else self._opened[0]
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The faults of own parts in the newest search or write: see `MemoryRepository.warnings`."""
+        opened = [self.project, *([self._opened[1]] if self._opened is not None else [])]
+        return tuple(dict.fromkeys(text for one in opened for text in one.repository.warnings))
+
     def close(self) -> None:
         """Close the store of what holds everywhere; the project's is its session's."""
         if self._opened is not None:

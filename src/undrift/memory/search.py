@@ -23,6 +23,7 @@ from undrift.core.memory.retrieve import (
     speaker_keys,
 )
 from undrift.core.text.words import speaker_key
+from undrift.stores.embed import vector_of
 from undrift.stores.memory_contract import SearchedMemories
 from undrift.stores.memory_filter import ALL, Filter
 from undrift.stores.memory_index import MemoryIndex
@@ -212,7 +213,7 @@ class MemorySearch:
 
     def _vector(self, query: str, asked: Query) -> Any:
         embedder = self._index.embedder
-        return None if embedder is None else embedder.embed([asked.text if embedder.adds_words else query])[0]
+        return None if embedder is None else vector_of(embedder, asked.text if embedder.adds_words else query)
 
 
 class OwnSearch(MemorySearch):

@@ -58,6 +58,7 @@ class MemoryUpkeep:
         self._settings = context.settings
         self._repository = repository
         self._memories = memories
+        self._warned: tuple[str, ...] = ()
 
     def admit(
         self, content: str, *, type_: str, status: str, at_ms: int, fields: Mapping[str, Any]
@@ -144,6 +145,11 @@ class MemoryUpkeep:
         """Return the precision of the newest rated searches of the home."""
         window = self._settings.retrieval_monitor_window
         return precision(self._store.ratings(window), window)
+
+    def new_warnings(self) -> list[str]:
+        """Return what the newest search went without, unless the one before went without it too."""
+        before, self._warned = self._warned, self._memories.warnings
+        return [text for text in self._warned if text not in before]
 
     def brief(self, query: str, budget_tokens: int, *, now_ms: int, shows_scores: bool = True) -> Brief:
         """Return the memories about a question as a text; see `Session.brief`."""

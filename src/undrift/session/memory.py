@@ -134,6 +134,15 @@ class SessionMemory:
         seq = self._timeline.seq_of(known_at)
         return self._memories.search(query, k=k, types=types, as_of_ms=as_of_ms, seq=seq, only_valid=only_valid)
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The faults of your embedder and re-ranker in the newest search or write, which continued without them.
+
+        >>> session.memory.warnings
+        ()
+        """
+        return self._memories.warnings
+
     @in_turn
     def memories(self, *, known_at: int | str | None = None) -> tuple[MemoryEntry, ...]:
         """Return all memories that this session may read, superseded ones too, oldest first.

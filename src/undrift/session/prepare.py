@@ -212,10 +212,10 @@ class Preparer:
         query = next(said, "")[:_QUERY_CHARACTERS]
         if query != self._recalled[0]:
             try:
-                found = self._upkeep.brief(
-                    query, self.settings.memory_tokens, now_ms=self._clock.now_ms, shows_scores=False
-                )
+                now_ms = self._clock.now_ms
+                found = self._upkeep.brief(query, self.settings.memory_tokens, now_ms=now_ms, shows_scores=False)
                 self._recalled = (query, found.text)
+                warnings += self._upkeep.new_warnings()
             except StoreError as error:
                 warnings.append(f"the memories could not be searched: {error}")
                 return ""

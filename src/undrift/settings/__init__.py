@@ -15,6 +15,7 @@ from typing import Any, Self
 from undrift.errors import SettingsError
 from undrift.settings.files import Placed, from_files
 from undrift.settings.folder import folder_of
+from undrift.settings.keys import KEYS
 from undrift.settings.removed import check_renamed, removed_in, unknown_in
 from undrift.settings.rules import (
     AUTO,
@@ -22,9 +23,11 @@ from undrift.settings.rules import (
     COUNT,
     COUNT_OR_NONE,
     COUNTER,
+    EMBEDDER,
     PASTE,
     PORTION,
     PROVIDER,
+    RERANKER,
     RETENTION,
     SHARE,
     STALENESS,
@@ -64,8 +67,7 @@ TERMINAL_OBSERVATION_WINDOW = 5
 
 _SIZE = "How much is sent"
 _LEAVES = "Leaving the window"
-_MEMORY = "Memory"
-_KEPT = "The store"
+_MEMORY, _KEPT = "Memory", "The store"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,8 +76,7 @@ class Settings:
 
     Every setting is a keyword; `undrift config NAME` and docs/settings.md explain each one.
 
-    >>> settings = Settings(budget_tokens=60_000)
-    >>> settings.budget_for(window_tokens=200_000)
+    >>> Settings(budget_tokens=60_000).budget_for(window_tokens=200_000)
     60000
     >>> Settings(policy="newest")
     Traceback (most recent call last):
@@ -145,10 +146,17 @@ class Settings:
     )
     embedder: str = setting(
         "auto",
-        choice("auto", "wordllama", "none"),
+        EMBEDDER,
         "The model that makes vectors, so that memories are found by meaning too. auto: wordllama if it is installed (extra "
-        "vectors). Nothing is downloaded.",
+        "vectors). Other names are models of your own. Nothing is downloaded.",
         group=_MEMORY,
+    )
+    reranker: str | None = setting(
+        None,
+        RERANKER,
+        "A model of your own that reorders the first 50 hits of a search. Nothing is downloaded.",
+        group=_MEMORY,
+        is_private=True,
     )
     learns: str = setting(
         "all",
@@ -175,13 +183,6 @@ class Settings:
         "off",
         RETENTION,
         "The limits for the removed texts of old sessions. A hook sweeps the oldest beyond them, as undrift store sweep does.",
-        group=_KEPT,
-        is_private=True,
-    )
-    session: str | None = setting(
-        None,
-        TEXT,
-        "The session that undrift agent mcp serves. Not set: each server has its own, named after its folder and client.",
         group=_KEPT,
         is_private=True,
     )
@@ -358,9 +359,8 @@ def removed_variables(environ: Mapping[str, str] | None = None) -> tuple[str, ..
 
 def unknown_variables(environ: Mapping[str, str] | None = None) -> tuple[str, ...]:
     """Return a sentence for each variable that looks like a setting and is none; it names the nearest one."""
-    return unknown_in(
-        os.environ if environ is None else environ, [name for row in SETTINGS for name in row.environment]
-    )
+    known = [*(name for row in SETTINGS for name in row.environment), *KEYS.values()]
+    return unknown_in(os.environ if environ is None else environ, known)
 
 
 def environment() -> dict[str, str]:

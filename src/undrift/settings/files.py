@@ -91,6 +91,11 @@ def _read(path: Path, settings: Sequence[Setting], *, instead: str = "") -> dict
                 f"{place}: a project's file cannot set {name}, as it can come with a cloned repository. "
                 f"Set {row.environment[0]}, or put it into {instead}"
             )
+        if instead and row.safe is not None and value not in row.safe:
+            raise SettingsError(
+                f"{place}: {name} = {shown(value)}: a project's file can only say {', '.join(row.safe)}, as it can come "
+                f"with a cloned repository. Set {row.environment[0]}, or put it into {instead}"
+            )
         if not row.check(value):
             raise SettingsError(f"{place}: {name} = {shown(value)}: must be {row.rule}")
         is_own = name in _PATHS and value.startswith("~")

@@ -25,25 +25,27 @@ REMOVED = {
     "prompt_facts": _CONSTANT + "10; DispatchRuntimeManager takes another as an argument",
     "scratchpad_limit_bytes": _CONSTANT + "8192; Session.open(keeps_notes=False) opens a session without notes",
     "remember_tasks": _GONE + 'set learns to "all", "tasks" or "off"',
+    "session": _GONE + "name the session with undrift agent mcp --session NAME",
     "window_share": _GONE + 'set budget_tokens to a share such as "60%"',
 }
 """Name of a setting that was removed to what takes its place."""
 
 RENAMED = {
-    "remember_tasks": "UNDRIFT_LEARNS to tasks for true, to off for false, or to all",
-    "window_share": "UNDRIFT_BUDGET_TOKENS to a share such as 60%",
+    "remember_tasks": "set UNDRIFT_LEARNS to tasks for true, to off for false, or to all",
+    "session": "start the server with undrift agent mcp --session NAME",
+    "window_share": "set UNDRIFT_BUDGET_TOKENS to a share such as 60%",
 }
 """Those whose variable is an error."""
 
 
 def check_renamed(environ: Mapping[str, str]) -> None:
-    """Refuse a variable whose effect another one has now: what it asked for would not happen.
+    """Refuse a variable whose effect something else has now: what it asked for would not happen.
 
     Raises SettingsError: it is set; the message names the new form.
     """
     for name, instead in RENAMED.items():
         if (variable := f"UNDRIFT_{name.upper()}") in environ:
-            raise SettingsError(f"{variable} was removed: set {instead}")
+            raise SettingsError(f"{variable} was removed: {instead}")
 
 
 def removed_in(environ: Mapping[str, str]) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from undrift.errors import InputError, SettingsError
 from undrift.values.memory import MOST_STALE_THRESHOLD
+from undrift.values.part import PartName
 from undrift.values.retention import Retention
 
 __all__ = [
@@ -15,9 +16,11 @@ __all__ = [
     "COUNT",
     "COUNTER",
     "COUNT_OR_NONE",
+    "EMBEDDER",
     "PASTE",
     "PORTION",
     "PROVIDER",
+    "RERANKER",
     "RETENTION",
     "Rule",
     "SEEDS",
@@ -62,11 +65,13 @@ class Rule:
         words: What a value must be, in words that follow "must be".
         parse: The text of a variable -> a value; raises ValueError for another notation.
         check: Whether a value (parsed, or given to `Settings`) has the right type and range.
+        safe: The only values that a project's file may set; None: all, unless the setting is private.
     """
 
     words: str
     parse: Callable[[str], Any]
     check: Callable[[Any], bool]
+    safe: tuple[Any, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +87,7 @@ class Setting:
         help: What it does, in one or two short sentences.
         group: The heading under which the guide and `undrift config` show it.
         is_private: True if a project's file cannot set it, because it could open or leak something.
+        safe: See `Rule.safe`.
     """
 
     name: str
@@ -93,6 +99,7 @@ class Setting:
     help: str
     group: str
     is_private: bool
+    safe: tuple[Any, ...] | None = None
 
     @property
     def is_seed(self) -> bool:
@@ -136,6 +143,7 @@ def settings_of(cls: type[Any]) -> tuple[Setting, ...]:
             one.metadata["help"],
             one.metadata["group"],
             one.metadata["is_private"],
+            one.metadata["rule"].safe,
         )
         for one in fields(cls)
     )
@@ -265,6 +273,16 @@ COUNTER = Rule(
     str,
     _matches(r"estimate|characters/4|tiktoken:[a-z0-9_]+"),
 )
+
+_PARTS = "sentence-transformers:MODEL, fastembed:MODEL, module:attribute, an https address, or http on this machine"
+_NO_MODEL = ("auto", "wordllama", "none")
+EMBEDDER = Rule(
+    f"auto, wordllama, none, {_PARTS}",
+    str,
+    lambda value: value in _NO_MODEL or PartName.of(value) is not None,
+    safe=_NO_MODEL,
+)
+RERANKER = Rule(f"none, {_PARTS}", str, lambda value: value == "none" or PartName.of(value) is not None)
 
 
 def suggestion(name: str, known: Iterable[str], likeness: float) -> str:

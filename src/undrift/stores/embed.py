@@ -17,7 +17,7 @@ from undrift.values.extras import command_for
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Embedder", "WordLlamaEmbedder", "embedded", "is_installed"]
+__all__ = ["Embedder", "WordLlamaEmbedder", "embedded", "is_installed", "vector_of"]
 
 _CONFIG = "l2_supercat"
 _MOST_CHARACTERS = 8_000
@@ -119,6 +119,15 @@ def _load(dimension: int) -> Any:
 
 def _missing() -> StoreError:
     return StoreError(f"vectors need the packages numpy and wordllama: {command_for('vectors')}")
+
+
+def vector_of(embedder: Embedder, question: str) -> Any:
+    """Return the vector of a question; an embedder that reads questions in another way has `embed_question` for them.
+
+    Raises StoreError: the embedder cannot be loaded.
+    """
+    ask = getattr(embedder, "embed_question", None)
+    return embedder.embed([question])[0] if ask is None else ask(question)
 
 
 def embedded(embedder: Embedder | None, lines: Sequence[MemoryLine]) -> MemoryLines:

@@ -143,8 +143,9 @@ class MemoryIndex:
         newest = memory_search.newest(self._connection)
         if newest == self._complete_until:
             return
+        at_once = getattr(self.embedder, "at_once", _EMBEDDED_AT_ONCE)
         with suppress(apsw.BusyError, apsw.ReadOnlyError, apsw.FullError):  # words find them until then
-            while numbers := self._table.missing(self._complete_until, _EMBEDDED_AT_ONCE):
+            while numbers := self._table.missing(self._complete_until, at_once):
                 ids = memory_search.ids_of(self._connection, numbers)
                 texts = self._texts(list(ids.values()))
                 found = {number: texts[one] for number, one in ids.items() if one in texts}

@@ -9,7 +9,7 @@ from importlib.metadata import Distribution, PackageNotFoundError, requires
 from importlib.util import find_spec
 from pathlib import Path
 
-__all__ = ["command_for", "lasting_command", "upgrade_command"]
+__all__ = ["command_for", "install_command", "lasting_command", "upgrade_command"]
 
 _BEFORE = re.compile(r"python_version < '(\d+)\.(\d+)'")
 _PIPX, _UV_TOOL = "pipx_metadata.json", "uv-receipt.toml"
@@ -23,16 +23,10 @@ def command_for(extra: str) -> str:
 
     `extra`: as in pyproject.toml: ``proxy``, ``mcp``, ``vectors``, ``lancedb``, ``exact``.
     """
-    wanted, place = f"undrift[{extra}]", Path(sys.prefix)
     if (lasting := lasting_command(extra)) is not None:
         return lasting
     packages = _packages(extra)
-    if packages and (place / _PIPX).is_file():
-        return shlex.join(["pipx", "inject", "undrift", *packages])
-    if packages and (place / _UV_TOOL).is_file():
-        added = dict.fromkeys([*_added_before(place / _UV_TOOL), *packages])
-        return shlex.join(["uv", "tool", "install", *(word for one in added for word in ("--with", one)), "undrift"])
-    return _install(wanted)
+    return install_command(*packages) if packages and _is_tool() else _install(f"undrift[{extra}]")
 
 
 def lasting_command(extra: str = "all") -> str | None:
@@ -51,11 +45,26 @@ def lasting_command(extra: str = "all") -> str | None:
     return shlex.join([*words, f"undrift[{extra}]{_source()}"])
 
 
+def install_command(*packages: str) -> str:
+    """Return the command that adds packages where this interpreter finds them."""
+    place = Path(sys.prefix)
+    if (place / _PIPX).is_file():
+        return shlex.join(["pipx", "inject", "undrift", *packages])
+    if (place / _UV_TOOL).is_file():
+        added = dict.fromkeys([*_added_before(place / _UV_TOOL), *packages])
+        return shlex.join(["uv", "tool", "install", *(word for one in added for word in ("--with", one)), "undrift"])
+    return _install(*packages)
+
+
 def upgrade_command(package: str) -> str:
     """Return the command that upgrades a package where this interpreter finds it."""
     if (Path(sys.prefix) / _PIPX).is_file():
         return shlex.join(["pipx", "runpip", "undrift", "install", "--upgrade", package])
     return _install("--upgrade", package)
+
+
+def _is_tool() -> bool:
+    return (Path(sys.prefix) / _PIPX).is_file() or (Path(sys.prefix) / _UV_TOOL).is_file()
 
 
 def _install(*words: str) -> str:

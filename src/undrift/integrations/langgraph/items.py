@@ -28,7 +28,7 @@ from langgraph.store.base import (
 
 from undrift.core.text.masking import masked_value
 from undrift.integrations.documents import DocumentChange, DocumentReading, Documents
-from undrift.memory.repository import default_embedder
+from undrift.memory.parts import embedder_of
 from undrift.memory.search import OwnSearch, Remembered
 from undrift.settings import Settings
 from undrift.stores.base import Document
@@ -225,7 +225,7 @@ class _Search:
 
     def _followed(self, kept: DocumentReading) -> OwnSearch:
         if self._search is None:
-            self._search = OwnSearch(MemoryIndex.in_memory(default_embedder(self._embedder)))
+            self._search = OwnSearch(MemoryIndex.in_memory(embedder_of(self._embedder)))
         now = kept.numbers(_KIND)
         if gone := self._indexed.keys() - now:
             self._search.remove(f"{number}:{place}" for number in gone for place in range(self._indexed[number]))
