@@ -1,5 +1,6 @@
 """Every index of vectors keeps one contract: exact answers, found at once, filtered first, also from another process."""
 
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -9,12 +10,12 @@ import pytest
 from tests.stores.vector_builders import DIMENSION, connection_of, drop, found, made, put, truth
 from undrift.errors import DimensionError
 from undrift.stores import exact_index, memory_search, vectors
-from undrift.stores.exact_index import ExactIndex
+from undrift.stores.exact_index import Copy, ExactIndex
 from undrift.stores.lance import LanceIndex
-from undrift.stores.memory_filter import Filter
+from undrift.stores.memory_filter import ALL, Filter
 from undrift.stores.memory_values import MemoryLine
 from undrift.stores.migrations import migrate, transaction
-from undrift.stores.vectors import VectorIndex, VectorTable
+from undrift.stores.vectors import Batch, VectorIndex, VectorTable
 
 np = pytest.importorskip("numpy", reason="needs the extra `vectors`")
 
@@ -216,3 +217,15 @@ def test_many_vectors_are_chosen_by_their_signs(opener: Opener, monkeypatch: pyt
     hits = [len(set(found(index, query, 10)) & set(truth(given, numbers, query, 10))) for query in made(20, seed=7)]
     assert sum(hits) >= 170  # of 200, with 64 signs to choose a sixth by
     assert found(index, given[5], 1, Filter(until_seq=5)) == [numbers[5]]
+
+
+def test_a_search_keeps_one_processor_busy():
+    """A product of matrices would use them all; with one processor there is nothing to see."""
+    rows = exact_index._LARGE
+    given = np.random.default_rng(5).standard_normal((rows, 256)).astype(np.float32)
+    copy, empty = Copy(256), [b""] * rows
+    copy.append(Batch(range(rows), range(rows), [0] * rows, [1] * rows, empty, empty, empty, given))
+    everyone, mine = time.process_time(), time.thread_time()
+    for only in (ALL, Filter(until_seq=0)) * 5:
+        copy.best(given[0], 10, only)
+    assert time.thread_time() - mine > 0.8 * (time.process_time() - everyone)
