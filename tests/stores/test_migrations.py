@@ -33,6 +33,7 @@ def without_scopes(connection: apsw.Connection) -> None:
     """Take back the steps from 13 on, but for that of the search."""
     connection.execute("DROP TABLE readings; DROP TABLE figures; DROP TABLE segments; DROP INDEX decisions_in_force")
     connection.execute("DROP INDEX decisions_noted; DROP INDEX memories_disputing; DROP INDEX memory_lines_taken_back")
+    connection.execute("DROP INDEX memory_lines_of_tier")
     connection.execute("ALTER TABLE memory_settled DROP COLUMN moves")
     for table, column in (
         ("decisions", "place"), ("decisions", "figures_number"), ("originals", "segment"), ("originals", "place"),

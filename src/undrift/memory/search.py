@@ -186,7 +186,7 @@ class MemorySearch:
             if of_the_past:
                 more = self._index.match(asked.words, fetched, only, taken_back=True)
                 lexical = sorted([*lexical, *more], key=lambda one: -one[1])
-            dense = self._index.nearest(vector, fetched, only)
+            dense = self._index.nearest(vector, fetched, only, taken_back=of_the_past)
             places = self._index.places({number for number, _ in (*lexical, *dense)}, only)
             if accept is not None and places:
                 accepted = set(accept([place.id for place in places.values()]))

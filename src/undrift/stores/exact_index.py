@@ -6,6 +6,7 @@ Law: numpy is loaded on first use; the copy follows the table, and is read again
 from collections.abc import Collection, Iterable
 from typing import Any
 
+from undrift.stores import memory_moves
 from undrift.stores.memory_filter import ALL, Filter
 from undrift.stores.rows import raw
 from undrift.stores.vectors import Batch, Scored, VectorState, VectorTable, best, cosines, remove
@@ -59,6 +60,10 @@ class ExactIndex:
             copy = self._copy = Copy(self._table.dimension)
         self._may_roll_back = self._table.connection.in_transaction
         copy.removals = state.removals
+        moves = memory_moves.moves(self._table.connection)
+        if copy.moves != moves:
+            copy.moves = moves
+            copy.hide(memory_moves.inactive(self._table.connection))
         if self._table.count_newer(copy.until, state, 1):
             copy.append(self._table.newer(copy.until, state))
         return copy
@@ -77,6 +82,8 @@ class Copy:
 
         self._np: Any = np
         self.size = self.living = self.until = self.removals = 0
+        self.moves = -1
+        self._hidden: Any = np.zeros(0, np.int64)
         self._columns: dict[str, Any] = {
             "vectors": np.zeros((0, dimension), np.float32),
             "signs": np.zeros((0, -(-dimension // 64)), np.uint64),
@@ -84,6 +91,7 @@ class Copy:
             "seqs": np.zeros(0, np.int64),
             "tiers": np.zeros(0, np.int8),
             "alive": np.zeros(0, np.bool_),
+            "active": np.zeros(0, np.bool_),
         } | {name: np.zeros(0, np.int32) for name in ("scope", "source", "type")}
         self._codes: dict[str, dict[bytes, int]] = {"scope": {}, "source": {}, "type": {}}
 
@@ -110,6 +118,7 @@ class Copy:
         values = coded | {
             "vectors": batch.vectors, "signs": self._signs(batch.vectors), "numbers": batch.numbers, "seqs": batch.seqs,
             "tiers": batch.tiers, "alive": True,
+            "active": ~np.isin(np.asarray(batch.numbers, np.int64), self._hidden),
         }  # fmt: skip
         for name, value in values.items():
             self._columns[name][start:end] = value
@@ -121,6 +130,11 @@ class Copy:
         alive = self._np.isin(self.numbers, self._np.fromiter(numbers, self._np.int64, len(numbers)))
         self._columns["alive"][: self.size] = alive
         self.living = int(alive.sum())
+
+    def hide(self, numbers: Collection[int]) -> None:
+        """Mark the memories with these numbers as inactive, and no others."""
+        self._hidden = self._np.fromiter(numbers, self._np.int64, len(numbers))
+        self._columns["active"][: self.size] = ~self._np.isin(self.numbers, self._hidden)
 
     def best(self, query: Any, k: int, only: Filter) -> Scored:
         """Return the k nearest to a vector of length 1."""
@@ -148,6 +162,8 @@ class Copy:
 
     def _mask(self, only: Filter) -> Any:
         mask = self._columns["alive"][: self.size]
+        if only.is_active:
+            mask = mask & self._columns["active"][: self.size]
         for column, texts in only.parts:
             codes = [self._codes[column][raw(text)] for text in texts if raw(text) in self._codes[column]]
             mask = mask & self._np.isin(self._columns[column][: self.size], codes)

@@ -71,12 +71,12 @@ class LanceIndex:
     def search(self, query: Any, k: int, only: Filter = ALL) -> Scored:
         """Return the k nearest memories, exactly: LanceDB compares every row too.
 
-        With `only.least_tier` the result may hold lower tiers, if more than 5,000 memories are of these tiers.
+        With `only.least_tier` or `only.is_active` the result may hold others, if more than 5,000 memories fulfil these conditions.
         """
         state, unit = self._table.state, self._table.unit(query)
         if not state.key or k <= 0:
             return []
-        if only.least_tier:  # LanceDB's rows have no tier
+        if only.least_tier or only.is_active:  # LanceDB's rows do not have these
             numbers = self._table.numbers_in(only, _MOST_OF_TIER + 1)
             if len(numbers) <= _MOST_OF_TIER:
                 return self._table.scores(unit, numbers, k, state)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import apsw
 
 from undrift.errors import InputError, StoreConflict, StoreCorrupt
-from undrift.stores import memory_search, rows, timeline
+from undrift.stores import memory_moves, memory_search, rows, timeline
 from undrift.stores.memory_values import MemoryUpdate, Unchanged, Viewer, content_digest
 from undrift.stores.table import Table, Writing
 from undrift.values.memory import MemoryEntry, Slot
@@ -87,10 +87,15 @@ _BY_SLOT = f"""SELECT s.memory_id FROM memory_slots s JOIN memories t ON t.memor
     WHERE s.relation = ? AND s.entity = ? AND {_NOW} ORDER BY t.number DESC LIMIT 100"""  # noqa: S608
 _LATEST = "t.number = (SELECT max(n.number) FROM memories n WHERE n.memory_id = t.memory_id)"
 _IN_FORCE = "EXISTS (SELECT 1 FROM memories t WHERE t.memory_id = l.id AND t.to_seq IS NULL)"
-_NOT_THERE = f"SELECT l.number, CAST(l.id AS BLOB) FROM memory_lines l WHERE l.is_there = 1 AND NOT {_IN_FORCE}"  # noqa: S608
-_THERE_AGAIN = f"SELECT l.number, CAST(l.id AS BLOB) FROM memory_lines l WHERE l.is_there = 0 AND {_IN_FORCE}"  # noqa: S608
 _COUNT_FROM = f"""SELECT count(*) FROM memory_lines l INDEXED BY memory_lines_in_source
     WHERE l.source <> '' AND l.scope = '' AND l.source >= ? AND l.source < ? AND {_IN_FORCE}"""  # noqa: S608
+_NOT_SETTLED = (
+    f"SELECT l.number, CAST(l.id AS BLOB), l.is_there FROM memory_lines l WHERE {{}} l.is_there <> {_IN_FORCE}"  # noqa: S608
+)
+_CHANGED = """l.id IN (SELECT memory_id FROM memories INDEXED BY memories_until WHERE to_seq > ?1
+    UNION SELECT t.memory_id FROM gaps g JOIN memories t ON t.number = g.of_number
+    WHERE g.of_table = 'memories' AND g.to_seq > ?1) AND"""
+"""A rewind closes versions, or it opens some and records how long they were closed."""
 _AGAIN = "nothing was written. Read the memories again and repeat the change"
 
 
@@ -156,7 +161,7 @@ def _write(writing: Writing, new: PreparedMemories) -> None:
                 added[update.after.id] = update.after.content
         elif update.before is not None:
             removed[update.before.id] = update.before.content
-    for texts, move in ((removed, memory_search.take_back), (added, memory_search.bring_back)):
+    for texts, move in ((removed, memory_moves.take_back), (added, memory_moves.bring_back)):
         numbers = memory_search.numbers_of(connection, texts)  # of an added one: it was there before
         if numbers:
             move(connection, {number: texts[one] for one, number in numbers.items()})
@@ -270,13 +275,16 @@ def ever(connection: apsw.Connection, ids: Collection[str] | None = None) -> lis
     return sorted(found, key=lambda entry: entry.seq)
 
 
-def not_settled(connection: apsw.Connection) -> tuple[dict[str, int], dict[str, int]]:
-    """Return, by id, the memories that the search wrongly treats as active, and as not active."""
-    taken, back = (
-        {bytes(one).decode("utf-8", "surrogatepass"): number for number, one in connection.execute(sql)}
-        for sql in (_NOT_THERE, _THERE_AGAIN)
-    )
-    return taken, back
+def not_settled(connection: apsw.Connection, since: int | None = None) -> tuple[dict[str, int], dict[str, int]]:
+    """Return, by id, the memories that the search wrongly treats as active, and as not active.
+
+    `since`: an operation; only memories that changed after it are compared. None: all.
+    """
+    sql, values = (_NOT_SETTLED.format(""), ()) if since is None else (_NOT_SETTLED.format(_CHANGED), (since,))
+    found: list[Any] = connection.execute(sql, values).fetchall()
+    named = [(bytes(one).decode("utf-8", "surrogatepass"), number, is_there) for number, one, is_there in found]
+    wrong, missing = ({one: number for one, number, is_there in named if is_there == flag} for flag in (1, 0))
+    return wrong, missing
 
 
 def history(connection: apsw.Connection, memory_id: str) -> list[MemoryEntry]:

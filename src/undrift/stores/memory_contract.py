@@ -74,12 +74,13 @@ class SearchedMemories(Protocol):
         """
         ...
 
-    def nearest(self, vector: Any, limit: int, only: Filter) -> list[tuple[int, float]]:
+    def nearest(self, vector: Any, limit: int, only: Filter, *, taken_back: bool = False) -> list[tuple[int, float]]:
         """Return the numbers and cosines of the memories with the nearest vectors, best first; none without an
         embedder.
 
         Memories that were added without this embedder get their vectors first, if the store can be written. An index may
-        ignore `Filter.least_tier`; `places` does not.
+        ignore `Filter.least_tier`; `places` does not. `taken_back`: find also the memories that rewinds have closed; an
+        index may find them always.
         """
         ...
 

@@ -23,6 +23,7 @@ class Filter:
         scopes: It belongs to one of these sessions, agents or projects.
         until_seq: It was recorded by this operation or before it; at least 0.
         least_tier: Its tier of trust is at least this: 1 leaves out the output of tools, 3 all but users and specifications.
+        is_active: True: no rewind has closed it.
 
     Raises:
         InputError: A value has another type. A text alone would be taken for the set of its characters.
@@ -33,6 +34,7 @@ class Filter:
     types: Collection[str] | None = None
     until_seq: int | None = None
     least_tier: int = 0
+    is_active: bool = False
 
     def __post_init__(self) -> None:
         for name in _SETS:
@@ -68,6 +70,8 @@ def in_sqlite(only: Filter, table: str) -> tuple[str, list[str | bytes | int]]:
     if only.least_tier:
         conditions.append(f"{table}.tier >= ?")
         bindings.append(only.least_tier)
+    if only.is_active:
+        conditions.append(f"{table}.is_there = 1")
     return " AND ".join(conditions), bindings
 
 

@@ -5,11 +5,12 @@ Law: all derived data can be deleted and rebuilt; the next search finds added me
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import replace
 from typing import Any, Self
 
 import apsw
 
-from undrift.stores import memories, memory_search, timeline, vectors
+from undrift.stores import memories, memory_moves, memory_search, timeline, vectors
 from undrift.stores.cleaning import wash
 from undrift.stores.database import Database
 from undrift.stores.embed import Embedder, embedded
@@ -24,6 +25,8 @@ from undrift.values.memory import MemoryEntry
 __all__ = ["Making", "MemoryIndex", "StoredMemories", "TABLE", "forget", "write_lines"]
 
 _EMBEDDED_AT_ONCE = 256
+_FEW = 1_000
+"""Memories that are moved one by one in any case: it takes less than to rename the tables."""
 
 Making = Callable[[vectors.VectorTable], vectors.VectorIndex]
 """Makes the index over the vectors of one embedder."""
@@ -77,7 +80,7 @@ class MemoryIndex:
         memory_search.create(connection)
         memory_search.add_lengths(connection)
         memory_search.add_tiers(connection)
-        memory_search.add_moves(connection)
+        memory_moves.add_moves(connection)
         vectors.create(connection)
         return cls(connection, embedder)
 
@@ -126,15 +129,23 @@ class MemoryIndex:
         return len(memories.every(self._connection))
 
     def settle(self, *, always: bool = False) -> None:
-        """Apply rewinds to the search; if the file cannot be written now, a later search tries again."""
+        """Apply rewinds to the search; if the file cannot be written now, a later search tries again.
+
+        `always`: compare all memories, though there was no rewind.
+        """
         connection = self._connection
-        if always or timeline.newest(connection) > memory_search.settled(connection):
+        if always or timeline.newest(connection) > memory_moves.settled(connection):
             with suppress(apsw.BusyError, apsw.ReadOnlyError, apsw.FullError), transaction(connection):
-                taken, back = memories.not_settled(connection)
+                since = None if always else memory_moves.settled(connection)
+                taken, back = memories.not_settled(connection, since)
+                if 2 * (len(taken) + len(back)) > max(memory_moves.of_all(connection), _FEW):
+                    memory_moves.exchange(connection)
+                    taken, back = memories.not_settled(connection)
                 texts = {entry.id: entry.content for entry in memories.ever(connection, {*taken, *back})}
-                memory_search.take_back(connection, {number: texts[one] for one, number in taken.items()})
-                memory_search.bring_back(connection, {number: texts[one] for one, number in back.items()})
-                memory_search.set_settled(connection, timeline.newest(connection))
+                for moved, move in ((taken, memory_moves.take_back), (back, memory_moves.bring_back)):
+                    if moved:
+                        move(connection, {number: texts[one] for one, number in moved.items() if one in texts})
+                memory_moves.set_settled(connection, timeline.newest(connection))
 
     def _complete(self) -> None:
         """Compute missing vectors of memories, added earlier without this embedder; or leave it to a later search."""
@@ -162,10 +173,14 @@ class MemoryIndex:
         found = memory_search.match_of_tier if only.least_tier else memory_search.match
         return found(self._connection, words, limit, only, taken_back=taken_back)
 
-    def nearest(self, vector: Any, limit: int, only: Filter) -> list[tuple[int, float]]:
+    def nearest(self, vector: Any, limit: int, only: Filter, *, taken_back: bool = False) -> list[tuple[int, float]]:
         """Return the numbers and cosines of the nearest memories, best first; none without an embedder."""
         self._complete()
-        return [] if self._index is None else self._index.search(vector, limit, only)
+        if self._index is None:
+            return []
+        if not taken_back and memory_moves.has_inactive(self._connection):
+            only = replace(only, is_active=True)
+        return self._index.search(vector, limit, only)
 
     def places(self, numbers: Collection[int], only: Filter = ALL) -> dict[int, MemoryPlace]:
         return memory_search.places(self._connection, numbers, only)

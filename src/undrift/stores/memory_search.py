@@ -6,7 +6,7 @@ depends only on active ones.
 """
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from math import log
 from typing import Any
 
@@ -20,13 +20,12 @@ __all__ = [
     "INDEXES",
     "add",
     "add_lengths",
-    "add_moves",
     "add_tiers",
-    "bring_back",
     "clear",
     "create",
     "frequencies",
     "ids_of",
+    "indexable",
     "known_speakers",
     "match",
     "match_of_tier",
@@ -35,9 +34,6 @@ __all__ = [
     "places",
     "remove",
     "scour",
-    "set_settled",
-    "settled",
-    "take_back",
 ]
 
 _MOST_MATCHES = 5_000
@@ -80,10 +76,6 @@ UPDATE memory_settled SET seq = 0, moves = moves + 1;
 """
 _ADD_LENGTHS = "ALTER TABLE memory_lines ADD COLUMN length INTEGER NOT NULL DEFAULT 0"
 _ADD_TIERS = "ALTER TABLE memory_lines ADD COLUMN tier INTEGER NOT NULL DEFAULT 1"
-_ADD_MOVES = """
-ALTER TABLE memory_settled ADD COLUMN moves INTEGER NOT NULL DEFAULT 0;  -- grows with each: what is cached elsewhere is read again
-CREATE INDEX memory_lines_taken_back ON memory_lines(number) WHERE is_there = 0;
-"""
 _ADD = """INSERT INTO memory_lines(id, scope, source, type, speaker, seq, asks, length, tier)
     VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT(id) DO NOTHING RETURNING number"""
@@ -99,8 +91,6 @@ _REMOVE = (
 )
 _DROP_SPEAKERS = """DELETE FROM memory_speakers WHERE NOT EXISTS (
     SELECT 1 FROM memory_lines l WHERE l.speaker = memory_speakers.speaker AND l.speaker <> '')"""
-_THERE = "UPDATE memory_lines SET is_there = ? WHERE number IN (SELECT value FROM json_each(?))"
-_MOVED = "UPDATE memory_settled SET moves = moves + 1"
 _NEWEST = "SELECT coalesce(max(number), 0) FROM memory_lines"
 _COUNT = "SELECT count(*) FROM (SELECT 1 FROM {0} WHERE {0} MATCH ? LIMIT ?)"
 _NTH_NEWEST = "SELECT rowid FROM {0} WHERE {0} MATCH ? ORDER BY rowid DESC LIMIT 1 OFFSET ?"
@@ -112,7 +102,7 @@ _HOLD = """SELECT t.rowid FROM {0} t CROSS JOIN memory_lines l ON l.number = t.r
 _HOLD_SOME = """SELECT rowid FROM {0} WHERE {0} MATCH ? AND +rowid IN (SELECT value FROM json_each(?))
     ORDER BY rowid DESC LIMIT ?"""  # +: one pass through the word's rows, not one search for each number
 _OF_TIER = "SELECT l.number FROM memory_lines l WHERE {0} LIMIT ?"
-_COUNT_THERE = "SELECT count(*) FROM memory_lines WHERE is_there = 1"
+_COUNT_THERE = "SELECT (SELECT count(*) FROM memory_lines) - (SELECT count(*) FROM memory_lines WHERE is_there = 0)"
 _COUNT_OF_TIER = "SELECT count(*) FROM memory_lines WHERE tier >= ?"
 _SPEAKS = "EXISTS (SELECT 1 FROM memory_lines l WHERE l.speaker = s.speaker AND l.speaker <> '' AND l.is_there = 1)"
 _SPEAKERS = f"""SELECT CAST(k.value AS BLOB), CAST(s.speaker AS BLOB) FROM json_each(?1) k
@@ -154,11 +144,6 @@ def add_tiers(connection: apsw.Connection) -> None:
     connection.execute(_ADD_TIERS)
 
 
-def add_moves(connection: apsw.Connection) -> None:
-    """Add the index of inactive memories, and the number of times that memories became inactive or active again."""
-    connection.execute(_ADD_MOVES)
-
-
 def clear(connection: apsw.Connection) -> None:
     """Empty the index before it is rebuilt."""
     connection.execute(_CLEAR)
@@ -175,7 +160,7 @@ def add(connection: apsw.Connection, lines: Iterable[MemoryLine]) -> dict[str, i
         found: list[Any] = connection.execute(_ADD, (*texts, line.seq, line.asks, len(line.text), line.tier)).fetchall()
         if found:
             added[line.id] = number = found[0][0]
-            connection.execute(_ADD_TEXT.format("memory_text"), (number, _indexable(line.text)))
+            connection.execute(_ADD_TEXT.format("memory_text"), (number, indexable(line.text)))
             if line.speaker:
                 connection.execute(_ADD_SPEAKER, (key(line.speaker),))
     return added
@@ -187,33 +172,6 @@ def remove(connection: apsw.Connection, numbers: Collection[int]) -> None:
         listed = json.dumps(sorted(numbers))
         for statement in _REMOVE:
             connection.execute(statement, (listed,))
-
-
-def take_back(connection: apsw.Connection, texts: Mapping[int, str]) -> None:
-    """Move memories that a rewind made inactive to another table, which searches of the past use.
-
-    `texts`: number to content.
-    """
-    _move(connection, "memory_text", "memory_text_taken_back", texts)
-    connection.execute(_THERE, (0, json.dumps(sorted(texts))))
-    connection.execute(_MOVED)
-
-
-def bring_back(connection: apsw.Connection, texts: Mapping[int, str]) -> None:
-    """Move memories that are active again back; see `take_back`."""
-    _move(connection, "memory_text_taken_back", "memory_text", texts)
-    connection.execute(_THERE, (1, json.dumps(sorted(texts))))
-    connection.execute(_MOVED)
-
-
-def settled(connection: apsw.Connection) -> int:
-    """Return the newest rewind that the search has applied."""
-    return _one(connection, "SELECT seq FROM memory_settled")
-
-
-def set_settled(connection: apsw.Connection, seq: int) -> None:
-    """Store the newest rewind that the search has applied."""
-    connection.execute("UPDATE memory_settled SET seq = ?", (seq,))
 
 
 def scour(connection: apsw.Connection) -> None:
@@ -248,7 +206,7 @@ def known_speakers(connection: apsw.Connection, keys: Sequence[str]) -> dict[str
     Speakers of memories that are not active do not count.
     """
     found: dict[str, set[str]] = {}
-    rows: Iterable[Any] = connection.execute(_SPEAKERS, (json.dumps([_indexable(one) for one in keys]),))
+    rows: Iterable[Any] = connection.execute(_SPEAKERS, (json.dumps([indexable(one) for one in keys]),))
     for one, speaker in rows:
         found.setdefault(_text(one), set()).add(_text(speaker))
     return found
@@ -319,7 +277,7 @@ def places(connection: apsw.Connection, numbers: Collection[int], only: Filter =
 
 
 def _phrases(words: Sequence[str]) -> list[str]:
-    texts = (_indexable(word[:_LONGEST_WORD]) for word in words[:_MOST_WORDS])
+    texts = (indexable(word[:_LONGEST_WORD]) for word in words[:_MOST_WORDS])
     return ['"' + text.replace('"', '""') + '"' for text in texts if any(map(str.isalnum, text))]
 
 
@@ -342,14 +300,6 @@ def _affordable(connection: apsw.Connection, table: str, phrases: Sequence[str])
     return kept, first
 
 
-def _move(connection: apsw.Connection, source: str, target: str, texts: Mapping[int, str]) -> None:
-    listed = json.dumps(sorted(texts))
-    for table in (source, target):
-        connection.execute(_REMOVE_TEXT.format(table), (listed,))
-    rows = ((number, _indexable(text)) for number, text in sorted(texts.items()))
-    connection.executemany(_ADD_TEXT.format(target), rows)
-
-
 def _read(connection: apsw.Connection, sql: str, numbers: Collection[int], only: Filter) -> list[MemoryPlace]:
     condition, bindings = in_sqlite(only, "l")
     sql += f" AND {condition}" if condition else ""
@@ -365,7 +315,7 @@ def _one(connection: apsw.Connection, sql: str, *bindings: str | int) -> int:
     return int(found[0][0])
 
 
-def _indexable(text: str) -> str:
+def indexable(text: str) -> str:
     """Replace characters that FTS5 cannot read: NUL would end a query, and lone surrogates are not UTF-8."""
     return text.replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
 

@@ -18,6 +18,7 @@ from undrift.stores import (
     figures,
     marks,
     memories,
+    memory_moves,
     memory_search,
     readings,
     search,
@@ -211,7 +212,7 @@ def create_segments(connection: apsw.Connection) -> None:
 def index_rare_rows(connection: apsw.Connection) -> None:
     """Step 18: indexes of rare rows: memories with conflicts, memories that are not active, and notes in windows."""
     memories.index_conflicts(connection)
-    memory_search.add_moves(connection)
+    memory_moves.add_moves(connection)
     connection.execute("CREATE INDEX decisions_noted ON decisions(number) WHERE kind = 'noted'")
 
 

@@ -95,13 +95,13 @@ class SearchedLines:
         found = [(number, score) for number, score in scores.items() if _passes(self._lines[number], only)]
         return sorted(found, key=lambda one: -one[1])[:limit]
 
-    def nearest(self, vector: Any, limit: int, only: Filter) -> list[tuple[int, float]]:
+    def nearest(self, vector: Any, limit: int, only: Filter, *, taken_back: bool = False) -> list[tuple[int, float]]:
         if self.embedder is None:
             return []
         found = []
         for number, line in self._lines.items():
             other = self._home.vectors.get((self.embedder.id, line.id))
-            if other is not None and _passes(line, only):
+            if other is not None and _passes(line, only) and (taken_back or number in self._there):
                 found.append((number, _cosine(vector, other)))
         return sorted((one for one in found if one[1] > 0), key=lambda one: (-one[1], -one[0]))[:limit]
 
