@@ -111,7 +111,7 @@ def test_the_same_words_are_one_memory(session: Session):
     assert session.remember("use tabs for INDENTATION.") == one
     assert len(session.history()) == 1
     others = [
-        session.remember("Use tabs for indentation.", speaker="Ada"),
+        session.remember("We use tabs for indentation.", speaker="Ada"),
         session.remember("Use tabs for indentation.", scope="session"),
         session.remember("Use tabs for indentation.", trust="user"),
         session.remember("Use tabs for indentation.", type="user_preference"),
@@ -119,8 +119,8 @@ def test_the_same_words_are_one_memory(session: Session):
     assert len({one.id, *(other.id for other in others)}) == 5
 
 
-def test_another_way_to_say_it_reinforces(session: Session):
-    one = session.remember("The billing service uses PostgreSQL.")
+def test_what_repeats_a_part_of_another_memory_reinforces_it(session: Session):
+    one = session.remember("The billing service uses PostgreSQL; the gateway listens on port 8080.")
     two = session.remember("PostgreSQL is the database of the billing service.")
     assert two.metadata.get("reinforces") == [one.id]
     assert not now(session, one).is_contradicted

@@ -11,7 +11,7 @@ import click
 from undrift.cli.draw import next_commands, say
 from undrift.cli.lookup import MAKES_OWN, has_store, no_store
 from undrift.cli.memory_list import each_session
-from undrift.cli.memory_view import MEMORY_TYPE, day, where
+from undrift.cli.memory_view import MEMORY_TYPE, day, said_again, where
 from undrift.cli.memory_view import as_json as as_json_of
 from undrift.cli.of_session import (
     FIRST_SESSION,
@@ -127,6 +127,8 @@ def _remembered(chosen: Session, text: str, fields: dict[str, Any]) -> _Remember
 
 def _say_remembered(done: _Remembered) -> None:
     click.echo(done.entry.id)
+    for fact in said_again(done.entry):
+        note(f"{fact}; the memory says: {first_line(done.entry.content)}")
     for old in done.superseded:
         note(f"supersedes {old.id}: {first_line(old.content)}")
     if done.entry.is_contradicted:
@@ -272,6 +274,8 @@ def _show_hit(hit: ScoredMemoryEntry, project: str) -> None:
     facts = f"{day(entry)}  {place}  {entry.type}, trust {entry.trust}, {state}"
     say(f"{hit.decayed_score:.2f}  {safe(entry.id[:40])}  {facts}", hang="      ")
     say(f"      {excerpt(entry.content, 100)}")
+    for fact in said_again(entry):
+        say(f"      {excerpt(fact, 100)}")
     if conflicts:
         say(f"      IN CONFLICT with {named([safe(one[:40]) for one in conflicts])}")
 

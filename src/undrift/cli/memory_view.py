@@ -10,10 +10,11 @@ import click
 
 from undrift.cli.show import excerpt, safe
 from undrift.cli.task_view import moment
+from undrift.core.memory.restatements import RESTATED, restatements, said_from, times_restated
 from undrift.errors import InputError, RecallError
 from undrift.values.memory import MEMORY_TYPES, MemoryEntry
 
-__all__ = ["MEMORY_TYPE", "as_json", "day", "entry_rows", "memory_named", "short_ids", "where"]
+__all__ = ["MEMORY_TYPE", "as_json", "day", "entry_rows", "memory_named", "said_again", "short_ids", "where"]
 
 _LATEST_MS = 253_402_300_799_000  # the end of the year 9999
 _LEAST_ID = 8
@@ -36,7 +37,8 @@ MEMORY_TYPE = _MemoryType(sorted(MEMORY_TYPES))
 
 def as_json(entry: MemoryEntry) -> dict[str, Any]:
     """Return the fields of a memory that programs are given."""
-    return {name: getattr(entry, name) for name in (*_SHOWN, *_TIMES)}
+    fields = {name: getattr(entry, name) for name in (*_SHOWN, *_TIMES)}
+    return {**fields, RESTATED: list(restatements(entry))}
 
 
 def day(entry: MemoryEntry) -> str:
@@ -76,6 +78,7 @@ def entry_rows(entry: MemoryEntry, id_: str, width: int, project: str = "") -> l
     line = origin.get("line") if isinstance(origin, Mapping) else None
     place = f" line {line}" if isinstance(line, int) else ""
     facts += [f"from {excerpt(entry.source, width - len(gap) - 5 - len(place))}{place}"] if entry.source else []
+    facts += [excerpt(fact, width - len(gap)) for fact in said_again(entry)]
     rows = [f"{safe(id_[:40])}  {excerpt(entry.content, width - len(gap))}", gap + facts[0]]
     for fact in facts[1:]:
         if len(rows[-1]) + 2 + len(fact) <= width:
@@ -83,6 +86,13 @@ def entry_rows(entry: MemoryEntry, id_: str, width: int, project: str = "") -> l
         else:
             rows.append(gap + fact)
     return rows
+
+
+def said_again(entry: MemoryEntry) -> list[str]:
+    """Return how often a memory was said again, with its sources; empty if it was not."""
+    times, sources = times_restated(entry), ", ".join(said_from(entry))
+    often = f"said again {times:,} time{'s' if times > 1 else ''}"
+    return [often + (f" from {sources}" if sources else "")] if times else []
 
 
 def memory_named(entries: Sequence[MemoryEntry], given: str) -> MemoryEntry:

@@ -20,7 +20,7 @@ from undrift.mcp.values import Answer, Json, Tool, ToolArguments
 if TYPE_CHECKING:
     from undrift.session.session import Session
     from undrift.stores.base import Found
-    from undrift.values.memory import ScoredMemoryEntry
+    from undrift.values.memory import MemoryEntry, ScoredMemoryEntry
 
 __all__ = ["READ", "WRITE", "default_tools", "described_object", "guarded"]
 
@@ -126,9 +126,10 @@ def _remember(place: ServedHome, call: ToolArguments) -> Answer:
     if given.pop("from_tool", False):
         given["trust"] = "tool"
 
+    from undrift.core.memory.restatements import times_restated
     from undrift.core.memory.supersede import open_conflicts
 
-    def work(session: "Session") -> tuple[str, list[str], list[str]]:
+    def work(session: "Session") -> "tuple[MemoryEntry, list[str], list[str]]":
         entry = session.remember(text, **given)
         operations = [one.payload or {} for one in session.history() if one.kind == "remember"]
         mine: Json = next((one for one in reversed(operations) if one.get("memory") == entry.id), {})
@@ -136,10 +137,12 @@ def _remember(place: ServedHome, call: ToolArguments) -> Answer:
         if entry.scope == "user":  # its history is another one
             superseded = [one.id for one in session.memories() if one.contradicted_by_entry_id == entry.id]
         conflicts = [str(one["with"]) for one in open_conflicts(entry)]
-        return entry.id, superseded, conflicts
+        return entry, superseded, conflicts
 
-    memory_id, superseded, conflicts = place.change(call, work)
+    entry, superseded, conflicts = place.change(call, work)
+    memory_id, times = entry.id, times_restated(entry)
     said = [f"Remembered as {memory_id}."]
+    said += [f"It says the same, and was said again {times} times by now."] if times else []
     said += [f"It supersedes {', '.join(superseded)}."] if superseded else []
     said += [f"It contradicts {', '.join(conflicts)}, and nothing says which holds."] if conflicts else []
     return Answer.of(" ".join(said), {"id": memory_id, "superseded": superseded, "conflicts": conflicts})

@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, TypeVar
 
+from undrift.core.memory.restatements import RESTATED
 from undrift.core.memory.supersede import marked
 from undrift.core.memory.validity import ends_at
 from undrift.errors import InputError, RecallError
 from undrift.memory.exchange import memory_of
-from undrift.memory.memories import Memories, MemoryPlan, merge
+from undrift.memory.memories import Memories, MemoryPlan, merge, superseded_in
 from undrift.memory.scopes import ScopedMemories
 from undrift.memory.turns import repeated
 from undrift.stores.memory_values import MemoryUpdate, content_digest
@@ -27,6 +28,8 @@ _AT_ONCE = 100
 """Memories of one commit: each is compared with those beside it."""
 _KEPT = ("type", "source", "speaker", "scope", "status", "agent", "session_id", "pinned")
 """The fields of an edited memory that the new one has too."""
+_OF_ITS_WORDS = ("conflicts", "reinforces", RESTATED)
+"""The metadata that goes with the words of a memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +91,12 @@ class MemoryHandling:
             if said.strip() == old.content.strip() and old.trust == "user":
                 return old
             fields = {name: getattr(old, name) for name in _KEPT}
-            metadata = {name: value for name, value in old.metadata.items() if name not in ("conflicts", "reinforces")}
+            metadata = {name: value for name, value in old.metadata.items() if name not in _OF_ITS_WORDS}
             fields |= {"trust": "user", "metadata": {**metadata, "edits": old.id}}
             plan = self._memories.planned(self._memories.new_entry(said, at_ms, fields), at_ms, {}, instead_of=old.id)
             end = ends_at(old.valid_from_ms, old.valid_to_ms, plan.entry.valid_from_ms)
             updates = [*plan.updates, MemoryUpdate(old, marked(old, plan.entry, "edited", at_ms, end))]
-            superseded = [one.after.id for one in updates if one.before is not None and one.after is not None]
-            payload = {"memory": plan.entry.id, "superseded": superseded}
+            payload = {"memory": plan.entry.id, "superseded": superseded_in(updates)}
             unless = self._memories.unchanged([plan], ())
             self._repository.write(self._session_id, "edit", updates, at_ms=at_ms, payload=payload, unless=unless)
             return plan.entry
@@ -188,8 +190,10 @@ class MemoryHandling:
             else:
                 plans.append(plan)
                 merge(pending, plan.updates)
+                if plan.entry.id != entry.id:  # said again: under that memory
+                    known.append(plan.entry.id)
         new = [update.after for update in pending.values() if update.before is None and update.after is not None]
-        superseded = [id for id, update in pending.items() if update.before is not None]
+        superseded = superseded_in(pending.values())
         if pending and not dry_run:
             ids = [one.id for one in new]
             self._repository.write(

@@ -17,6 +17,7 @@ from undrift.core.memory.decay import apply_decay_by_type, ranked
 from undrift.core.memory.dispute import with_disputes
 from undrift.core.memory.quotas import STRONG, HitStanding, stratum_of, within_quotas
 from undrift.core.memory.relevance import is_relevant
+from undrift.core.memory.restatements import merged_into, restating, said_from, times_restated, with_restatement
 from undrift.core.memory.supersede import Supersession, open_conflicts, supersede
 from undrift.core.memory.validity import holds
 from undrift.core.text.masking import masked_value
@@ -30,7 +31,7 @@ from undrift.stores.memory_values import MemoryChange, MemoryUpdate, Unchanged, 
 from undrift.values.memory import TRUST_TIERS, UNKNOWN_TASK, MemoryEntry, ScoredMemoryEntry
 from undrift.window.context import SessionContext
 
-__all__ = ["Conflict", "Memories", "MemoryPlan", "merge"]
+__all__ = ["Conflict", "Memories", "MemoryPlan", "merge", "superseded_in"]
 
 _QUERY_CHARACTERS = 1_000
 _STATED_SCORE = 0.3  # a memory with a value of the asked kind, without a word of the question
@@ -93,8 +94,7 @@ class Memories:
         def once() -> MemoryEntry:
             plan = self.planned(self.new_entry(said, at_ms, fields), at_ms, {})
             if plan.updates:
-                superseded = [one.after.id for one in plan.updates[1:] if one.after is not None]
-                payload = {"memory": plan.entry.id, "superseded": superseded}
+                payload = {"memory": plan.entry.id, "superseded": superseded_in(plan.updates)}
                 unless = self.unchanged([plan], ())
                 self.repository.write(
                     self.writes_as, "remember", plan.updates, at_ms=at_ms, payload=payload, unless=unless
@@ -113,7 +113,7 @@ class Memories:
         if not pending:
             return None
         new = [one for one, update in pending.items() if update.before is None]
-        payload = {"remembered": new, "superseded": [one for one in pending if one not in new]}
+        payload = {"remembered": new, "superseded": superseded_in(pending.values())}
         updates = tuple(pending.values())
         return MemoryChange((*self.repository.searchable(updates), *self.unchanged(plans, new)), payload)
 
@@ -165,7 +165,7 @@ class Memories:
 
         `excluding`: pairs of ids that exclude each other, beside those that the memories know of.
         """
-        current = _current_first(within_quotas(best, _standing, len(best)))
+        current = [_with_restatements(hit) for hit in _current_first(within_quotas(best, _standing, len(best)))]
         return tuple(with_disputes(current, excluding)[: max(k, 0)])
 
     def conflicts(self, seq: int | None = None) -> tuple[Conflict, ...]:
@@ -205,8 +205,9 @@ class Memories:
         same = [beside.get(one.id, one) for one in same]
         known = [one for one in same if _is_same(one, entry) and not one.is_contradicted and one.id != instead_of]
         keys = {(slot.relation, slot.entity) for slot in entry.slots}
+        said = {*(one.id for one in same), entry.id}
         if known:
-            return MemoryPlan(known[-1], (), digest, set(), keys, set())
+            return _restated(known[-1], with_restatement(known[-1], entry), digest, said)
         like = repository.find(entry.content, viewer, k=_MOST_NOMINATED)
         like = like[:_NOMINATED] + [
             one for one in like[_NOMINATED:] if one.why.get("similarity", 0.0) >= _LEAST_SIMILARITY
@@ -215,12 +216,12 @@ class Memories:
         candidates |= repository.read.by_id([hit.id for hit in like if hit.id not in candidates], viewer)
         candidates |= {one: after for one, after in beside.items() if one in candidates or one in new}
         existing = sorted((one for one in candidates.values() if one.id != instead_of), key=lambda one: one.seq)
-        done = supersede(entry, existing, judge(entry, existing), at_ms)
+        verdicts = judge(entry, existing)
+        if (restated := merged_into(entry, existing, verdicts)) is not None:
+            return _restated(candidates[restated.id], restated, digest, said)
+        done = supersede(entry, existing, [*verdicts, *restating(entry, existing)], at_ms)
         updates = [MemoryUpdate(None, _with_verdicts(done)), *(MemoryUpdate(candidates[x.id], x) for x in done.changed)]
-        alike = {*candidates, *(one.id for one in same), entry.id}
-        return MemoryPlan(
-            updates[0].after or entry, updates, digest, {*(one.id for one in same), entry.id}, keys, alike
-        )
+        return MemoryPlan(updates[0].after or entry, updates, digest, said, keys, {*candidates, *said})
 
     def unchanged(self, plans: Iterable[MemoryPlan], beside: Iterable[str]) -> list[Unchanged]:
         """Return what the plans rest on, ids that are written beside them apart."""
@@ -300,12 +301,23 @@ class Memories:
         return mask(value).text if isinstance(value, str) else masked_value(value)
 
 
+def superseded_in(updates: Iterable[MemoryUpdate]) -> list[str]:
+    """Return the ids of the memories that these updates close; a memory that was only said again stays active."""
+    after = [one.after for one in updates if one.before is not None and one.after is not None]
+    return [one.id for one in after if one.is_contradicted]
+
+
 def merge(pending: dict[str, MemoryUpdate], updates: Iterable[MemoryUpdate]) -> None:
     """Add updates to those that are written with them: one for each memory."""
     for one in updates:
         assert one.after is not None  # nothing is taken out of sight here
         first = pending.get(one.after.id, one)
         pending[one.after.id] = MemoryUpdate(first.before, one.after)
+
+
+def _restated(before: MemoryEntry, after: MemoryEntry, digest: str, same: set[str]) -> MemoryPlan:
+    """Return the plan for what is already a memory; nothing is written if it was said so before."""
+    return MemoryPlan(after, [MemoryUpdate(before, after)] if after != before else (), digest, same, set(), set())
 
 
 def _with_verdicts(done: Supersession) -> MemoryEntry:
@@ -342,6 +354,14 @@ def _is_same(one: MemoryEntry, other: MemoryEntry) -> bool:
 def _standing(hit: ScoredMemoryEntry) -> HitStanding:
     is_strong = "stated" in hit.why or hit.why.get("held", 0.0) >= STRONG
     return HitStanding(stratum_of(TRUST_TIERS[hit.entry.trust]), hit.entry.source, is_strong)
+
+
+def _with_restatements(hit: ScoredMemoryEntry) -> ScoredMemoryEntry:
+    """Say in a hit how often its memory was said again, and from where."""
+    times = times_restated(hit.entry)
+    return (
+        replace(hit, why={**hit.why, "restated": times, "restated_from": list(said_from(hit.entry))}) if times else hit
+    )
 
 
 def _current_first(hits: list[ScoredMemoryEntry]) -> list[ScoredMemoryEntry]:

@@ -63,7 +63,7 @@ class SessionMemory:
 
         A statement supersedes an earlier one if the rules are sure, both have the same speaker, and its trust is not
         lower. The earlier one stays, marked and no longer valid. If the rules are not sure, both stay and `conflicts`
-        lists them. The same words again are the same memory.
+        lists them. A statement that says the same as a memory is kept with it, also in other words.
 
         Args:
             content: Not empty; secrets in it are masked (setting `mask_secrets`).
@@ -79,7 +79,7 @@ class SessionMemory:
             metadata: JSON values; an SDK's objects become JSON.
 
         Returns:
-            The memory as it is stored; the existing one if the words are the same.
+            The memory as it is stored; the existing one if it says the same.
 
         Raises:
             InputError: A value is wrong, or the text is one of undrift's own.

@@ -5,7 +5,7 @@ Law: to find them means to read whole tables, which needs no lock; to change the
 
 import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -19,8 +19,10 @@ __all__ = ["Mentions", "Until", "forget_evidence", "mentions", "thin_log"]
 
 _QUOTING = f"""SELECT number FROM memories INDEXED BY memories_disputing
     WHERE {MAY_DISPUTE} AND json_type(record, '$.metadata.conflicts') = 'array'"""  # noqa: S608 - constants of ours
+_RESTATED = "json_type(record, '$.metadata.restated') = 'array'"
+_RESTATED_BY = f"SELECT number FROM memories WHERE {_RESTATED} AND instr(record, ?) > 0"  # noqa: S608
 _HINDERED = f"""SELECT {MEMORY_COLUMNS} FROM memories WHERE number IN (SELECT value FROM json_each(?))
-    OR (number > ? AND json_type(record, '$.metadata.conflicts') = 'array')"""  # noqa: S608
+    OR (number > ? AND (json_type(record, '$.metadata.conflicts') = 'array' OR {_RESTATED}))"""  # noqa: S608
 _PAYLOADS = "SELECT seq, payload FROM operations WHERE payload IS NOT NULL"
 _OF_OWN = "SELECT seq FROM operations WHERE payload IS NOT NULL AND session_id = ?"
 _OPERATIONS = f"""SELECT {OPERATION_COLUMNS} FROM operations
@@ -74,27 +76,44 @@ def mentions(
     if whose is not None:
         found = connection.execute(_OF_OWN, (rows.key(whose),))
         named |= {seq for (seq,) in found}
-    found = connection.execute(_QUOTING) if memories else ()
+    found = [*connection.execute(_QUOTING)] if memories else []
+    if whose is not None:
+        found += [*connection.execute(_RESTATED_BY, (json.dumps(whose),))]
     until: Any = Until(operation, decision, memory)  # type: ignore[arg-type]
     return Mentions(until, frozenset(named), frozenset(number for (number,) in found))
 
 
-def forget_evidence(connection: apsw.Connection, ids: Collection[str], known: Mentions) -> None:
-    """Remove the words of deleted memories from the conflicts that other memories record."""
-    if not ids:
+def forget_evidence(
+    connection: apsw.Connection, ids: Collection[str], known: Mentions, whose: str | None = None
+) -> None:
+    """Remove the words of deleted memories from the conflicts that other memories record.
+
+    `whose`: the session whose restatements go from under the memories of other sessions.
+    """
+    if not ids and whose is None:
         return
     values = (json.dumps(sorted(known.memories)), known.until.memory)
     quoting: list[Any] = connection.execute(_HINDERED, values).fetchall()
     for row in quoting:
         entry = memory_from(row)
-        conflicts = entry.metadata.get("conflicts", [])
-        kept = [one for one in conflicts if one.get("with") not in ids]
-        if len(kept) < len(conflicts):
-            new = replace(entry, metadata={**entry.metadata, "conflicts": kept})
+        parts = {
+            "conflicts": lambda one: one.get("with") in ids,
+            "restated": lambda one: whose is not None and one.get("session_id") == whose,
+        }
+        kept = {name: _kept(entry.metadata[name], goes) for name, goes in parts.items() if name in entry.metadata}
+        if any(kept[name] != entry.metadata[name] for name in kept):
+            new = replace(entry, metadata={**entry.metadata, **kept})
             *_, digest, record = memory_row(bytes(row[2]).decode("utf-8", "surrogatepass"), new)
             connection.execute(
                 "UPDATE memories SET record_sha256 = ?, record = ? WHERE number = ?", (digest, record, row[0])
             )
+
+
+def _kept(held: Any, goes: Callable[[Mapping[str, Any]], bool]) -> Any:
+    """Return a list without the records that go; what a stranger wrote there in another form stays."""
+    if not isinstance(held, list):
+        return held
+    return [one for one in held if not (isinstance(one, Mapping) and goes(one))]
 
 
 def thin_log(

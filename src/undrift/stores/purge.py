@@ -34,6 +34,7 @@ __all__ = [
 
 _GIVEN = rows.IN_LIST.format("?")
 _REFS = rows.IN_LIST.format(":refs")
+_MEMORIES = rows.IN_LIST.format(":memories")
 _OWN = segments.OF_SESSION.format(":session")
 _CALLS = "SELECT CAST(g.call_id AS BLOB) FROM tags g WHERE g.session_id = :session AND g.task_id = :name"
 _OF_TASK = f"""SELECT CAST(o.ref AS BLOB) FROM decisions d JOIN originals o ON o.ref = d.ref
@@ -60,10 +61,15 @@ _NUMBERS = f"SELECT number FROM originals WHERE ref IN {_REFS}"  # noqa: S608
 _IN_ORDER = f"SELECT CAST(ref AS BLOB) FROM originals WHERE ref IN {_REFS}"  # noqa: S608
 _NOT_INDEXED = """SELECT number FROM originals WHERE session_id = ? AND entry_id = ? AND source = 'buffer'
     AND number NOT IN (SELECT id FROM search_docsize)"""
+_SAID_AGAIN = "CAST(CASE type WHEN 'object' THEN json_extract(value, '$.{}') END AS BLOB)"
 _DOCUMENTS = "session_id = :session AND (:whole OR name = :document OR (name > :after AND name < :before))"
 _TEXTS = {
-    "memories": f"""SELECT DISTINCT CAST(json_extract(record, '$.content') AS BLOB) FROM memories
-        WHERE memory_id IN {rows.IN_LIST.format(":memories")}""",  # noqa: S608
+    "memories": f"""SELECT CAST(json_extract(record, '$.content') AS BLOB) FROM memories
+        WHERE memory_id IN {_MEMORIES}
+    UNION SELECT {_SAID_AGAIN.format("content")} FROM memories, json_each(record, '$.metadata.restated')
+        WHERE memory_id IN {_MEMORIES}
+    UNION SELECT {_SAID_AGAIN.format("content")} FROM memories, json_each(record, '$.metadata.restated')
+        WHERE :whole AND {_SAID_AGAIN.format("session_id")} = CAST(:session AS BLOB)""",  # noqa: S608
     "documents": f"SELECT content FROM documents WHERE {_DOCUMENTS}",  # noqa: S608
     "tasks": """SELECT DISTINCT CAST(value AS BLOB) FROM tasks, json_each(json_array(json_extract(record, '$.content'),
         json_extract(record, '$.result_summary'))) WHERE session_id = :session AND (:whole OR task_id = :task)""",
@@ -153,7 +159,7 @@ def destroy(connection: apsw.Connection, found: Doomed, blank: Callable[[Decisio
         readings.forget(connection, aim.session_id)
     destroy_originals(connection, found.refs, blank)
     destroy_memories(connection, found.memories)
-    forget_evidence(connection, found.memories, found.mentions)
+    forget_evidence(connection, found.memories, found.mentions, found.whole_session)
     thin_log(connection, found.refs | found.memories, found.mentions, found.whole_session)
     counts = {"originals": len(found.refs), "memories": len(found.memories), **found.records}
     return {name: number for name, number in counts.items() if number}

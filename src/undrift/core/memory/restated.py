@@ -20,7 +20,7 @@ from undrift.core.text.words import stem, stems_of, words_of
 
 __all__ = ["says_the_same"]
 
-_PART = re.compile(r"(?<=[.!?;])\s+|[;\n]+|,\s+|\s+[-\u2013\u2014]{1,2}\s+|\s+(?:and|but|so)\s+", re.IGNORECASE)
+_PART = re.compile(r"(?<=[.!?;]) |;|, | [-\u2013\u2014]{1,2} | (?:and|but|so) ", re.IGNORECASE)
 _PHRASES = tuple(
     (re.compile(rf"\b(?:{phrase})\b", re.IGNORECASE), word)
     for phrase, word in (
@@ -33,7 +33,7 @@ _PHRASES = tuple(
         (r"(\w+ \d\d?(?:st|nd|rd|th)?), (?=\d{4})", r"\1 "),
     )
 )
-_NO = re.compile(r"^\s*no\s+(?=\w)", re.IGNORECASE)
+_NO = re.compile(r"^ ?no (?=\w)", re.IGNORECASE)
 _JOINED = re.compile(r"(?<=[a-z])[-_](?=[a-z])", re.IGNORECASE)
 _MOMENT = re.compile(
     r"\?|\b(?:yesterday|today|tonight|tomorrow|ago|(?:last|next|this|past|coming) (?:\w+ )?(?:night|day|week(?:end)?|month"
@@ -84,7 +84,7 @@ _YEAR = re.compile(r"(?:19|20)\d\d")
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _Parts:
     """The parts of a statement that are compared.
 
     Args:
@@ -110,7 +110,7 @@ def says_the_same(one: str, other: str) -> bool:
     """Tell whether two statements say the same."""
     if max(len(one), len(other)) > LONGEST_STATEMENT or _MOMENT.search(one) or _MOMENT.search(other):
         return False
-    left, right = _said(one), _said(other)
+    left, right = _parts(one), _parts(other)
     if (left.values, left.denies, left.markers, left.is_past) != (
         right.values,
         right.denies,
@@ -129,7 +129,8 @@ def says_the_same(one: str, other: str) -> bool:
 
 
 @lru_cache(maxsize=2_048)
-def _said(text: str) -> _Said:
+def _parts(text: str) -> _Parts:
+    text = " ".join(text.replace("\n", "; ").split())
     for pattern, word in _PHRASES:
         text = pattern.sub(word, text)
     text = _JOINED.sub(" ", text)
@@ -139,7 +140,7 @@ def _said(text: str) -> _Said:
     values = [value for clause in clauses for value in _values(clause)]
     relations = {value.relation for value in values}
     nouns = _NOUNS.union(*(relation_of(one).nouns for one in relations))
-    return _Said(
+    return _Parts(
         frozenset(word for part in parts for word in part),
         frozenset(word for part, denies in zip(parts, denying, strict=True) if denies for word in part),
         any(denying),
@@ -196,8 +197,9 @@ def _named(value: Value) -> str:
 
 def _marked(clause: StatementClause) -> Iterator[tuple[str, frozenset[str]]]:
     meant = {at: _normal(word) for at, word in enumerate(clause.words) if word not in STOP}
+    taken = {at for value in _values(clause) for at in range(value.at, _end(value))}
     for at, word in enumerate(clause.words):
-        if word in _MARKERS:
+        if word in _MARKERS and at not in taken:  # "May" is a month
             yield word, frozenset(one for place, one in meant.items() if place > at and word in _ORDERED)
 
 
@@ -213,7 +215,7 @@ def _tells_of_the_past(clause: StatementClause) -> bool:
 _BE = frozenset({"is", "are", "be", "been", "am", "not", "being", "get", "gets", "got"})
 
 
-def _is_turned(left: _Said, right: _Said) -> bool:
+def _is_turned(left: _Parts, right: _Parts) -> bool:
     """Tell whether two words have changed sides around a third: "A calls B" and "B calls A", both active or both passive."""
     return left.is_passive == right.is_passive and any(
         first in after and last in before
@@ -225,14 +227,14 @@ def _is_turned(left: _Said, right: _Said) -> bool:
     )
 
 
-def _is_bound_alike(left: _Said, right: _Said) -> bool:
+def _is_bound_alike(left: _Parts, right: _Parts) -> bool:
     """Tell whether half of the words that stand side by side do so in both: "red jacket, white hat" says another thing."""
     ours, theirs = _pairs(left), _pairs(right)
     return bool(left.values) or 2 * len(ours & theirs) >= min(len(ours), len(theirs))
 
 
-def _pairs(said: _Said) -> set[frozenset[str]]:
-    return {frozenset(pair) for part in said.order for pair in pairwise(part)}
+def _pairs(one: _Parts) -> set[frozenset[str]]:
+    return {frozenset(pair) for part in one.order for pair in pairwise(part)}
 
 
 def _triples(part: Sequence[str]) -> Iterator[tuple[str, str, str]]:

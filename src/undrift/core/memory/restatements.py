@@ -1,0 +1,142 @@
+"""The restatements of a memory: who else said it, in which words, from where and when. Pure.
+
+Law: the memory keeps its own words and its own trust. A restatement lies under a memory of the same or of more trust, and
+lends it nothing but a younger age, if it is trusted as much. A tool's output restates only a tool's output.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from undrift.core.contradict.verdicts import Verdict
+from undrift.core.memory.restated import says_the_same
+from undrift.core.text.words import speaker_key
+from undrift.values.memory import TRUST_TIERS, MemoryEntry
+
+__all__ = [
+    "MOST_KEPT",
+    "RESTATED",
+    "merged_into",
+    "restatements",
+    "restating",
+    "said_from",
+    "times_restated",
+    "with_restatement",
+]
+
+RESTATED = "restated"
+"""The name in the metadata of a memory; each has `content`, `source`, `speaker`, `trust`, `session_id`, `recorded_at_ms`."""
+
+MOST_KEPT = 50
+"""Restatements of one memory that keep their words; of the others only the number is kept (`restated_more`)."""
+
+LEARNED = "learned"
+"""The name in the metadata of a memory that a session taught by itself."""
+
+_MORE = "restated_more"
+_TEXTS = ("content", "source", "speaker", "trust", "session_id")
+_TYPES = frozenset({"note", "architectural_decision", "user_preference", "req_context", "lesson_learned"})
+_FIRST_PERSON = re.compile(r"\b(?:i|me|my|mine|myself|we|us|our|ours)\b", re.IGNORECASE)
+
+
+def merged_into(new: MemoryEntry, existing: Iterable[MemoryEntry], verdicts: Sequence[Verdict]) -> MemoryEntry | None:
+    """Return the memory that a new entry restates, with it under it. None means: it is a memory of its own.
+
+    `verdicts`: on the new entry. One that contradicts anything is a memory of its own.
+    """
+    if any(one.kind != "reinforce" for one in verdicts):
+        return None
+    found = [one for one in existing if _may_restate(new, one) and _tier(new) <= _tier(one)]
+    said = next((one for one in found if says_the_same(one.content, new.content)), None)
+    return None if said is None else with_restatement(said, new)
+
+
+def restating(new: MemoryEntry, existing: Iterable[MemoryEntry]) -> list[Verdict]:
+    """Return verdicts by which a new entry supersedes memories of less trust that say the same."""
+    found = [one for one in existing if _may_restate(new, one) and _tier(new) > _tier(one) > 0 and not one.pinned]
+    return [
+        Verdict("supersede", new.id, one.id, RESTATED, (one.content, new.content), 1.0)
+        for one in found
+        if says_the_same(one.content, new.content)
+    ]
+
+
+def with_restatement(entry: MemoryEntry, new: MemoryEntry) -> MemoryEntry:
+    """Return a memory with a restatement; the same memory if it has that one already."""
+    if not _is_lasting(new):
+        return entry
+    kept = restatements(entry)
+    own = {name: getattr(new, name) for name in _TEXTS}
+    if any(_key(one) == _key(own) for one in ({name: getattr(entry, name) for name in _TEXTS}, *kept)):
+        return entry
+    metadata = dict(entry.metadata)
+    if len(kept) < MOST_KEPT:
+        times = {"recorded_at_ms": new.recorded_at_ms, "valid_from_ms": new.valid_from_ms}
+        said = {**own, **times, **({"metadata": dict(new.metadata)} if new.metadata else {})}
+        metadata[RESTATED] = [*kept, said]
+    else:
+        metadata[_MORE] = times_restated(entry) - len(kept) + 1
+    last = max(entry.task_position, new.task_position) if _tier(new) == _tier(entry) else entry.task_position
+    return replace(entry, metadata=metadata, phase_index=last[0], task_index=last[1])
+
+
+def restatements(entry: MemoryEntry) -> tuple[Mapping[str, Any], ...]:
+    """Return the restatements of a memory, in the order in which they came.
+
+    Its metadata may come from a stranger: a record of another form is left out.
+    """
+    found = entry.metadata.get(RESTATED)
+    given = found if isinstance(found, list | tuple) else ()
+    return tuple(one for one in given if isinstance(one, Mapping) and _is_whole(one))
+
+
+def times_restated(entry: MemoryEntry) -> int:
+    """Return how often a memory was said again."""
+    more = entry.metadata.get(_MORE)
+    return len(restatements(entry)) + (more if type(more) is int and more > 0 else 0)
+
+
+def said_from(entry: MemoryEntry) -> tuple[str, ...]:
+    """Return the sources that a memory was said again from, each once."""
+    return tuple(dict.fromkeys(one["source"] for one in restatements(entry) if one["source"]))
+
+
+def _is_whole(one: Mapping[str, Any]) -> bool:
+    return all(isinstance(one.get(name), str) for name in _TEXTS) and type(one.get("recorded_at_ms")) is int
+
+
+def _key(one: Mapping[str, Any]) -> tuple[str, str, str]:
+    return " ".join(one["content"].casefold().split()), one["source"], speaker_key(one["speaker"])
+
+
+def _may_restate(new: MemoryEntry, old: MemoryEntry) -> bool:
+    """Tell whether a new entry may restate a memory at all: both active, of one type and scope, with no end of their own."""
+    if old.is_contradicted or old.id == new.id or new.is_contradicted:
+        return False
+    if (new.type, new.status, new.scope, _owner(new)) != (old.type, old.status, old.scope, _owner(old)):
+        return False
+    if not (_is_lasting(new) and _is_lasting(old)):
+        return False
+    if new.valid_to_ms is not None or old.valid_to_ms is not None or new.valid_from_ms < old.valid_from_ms:
+        return False
+    if (new.pinned and not old.pinned) or (_tier(new) == 0) != (_tier(old) == 0):
+        return False
+    if LEARNED in old.metadata and LEARNED not in new.metadata:
+        return False  # one command forgets all that was learned, and nothing that was asked for
+    return speaker_key(new.speaker) == speaker_key(old.speaker) or not (
+        _FIRST_PERSON.search(new.content) or _FIRST_PERSON.search(old.content)
+    )
+
+
+def _is_lasting(entry: MemoryEntry) -> bool:
+    """Tell whether a memory is more than the result of one task, which goes with that task."""
+    return entry.type in _TYPES and not entry.source.startswith("task:")
+
+
+def _owner(entry: MemoryEntry) -> str:
+    return {"agent": entry.agent, "session": entry.session_id}.get(entry.scope, "")
+
+
+def _tier(entry: MemoryEntry) -> int:
+    return TRUST_TIERS[entry.trust]
