@@ -17,7 +17,7 @@ from undrift.core.memory.decay import apply_decay_by_type, ranked
 from undrift.core.memory.dispute import with_disputes
 from undrift.core.memory.quotas import STRONG, HitStanding, stratum_of, within_quotas
 from undrift.core.memory.relevance import is_relevant
-from undrift.core.memory.restatements import merged_into, restating, said_from, times_restated, with_restatement
+from undrift.core.memory.restatements import merged_into, said_from, times_restated, with_restatement, with_restating
 from undrift.core.memory.supersede import Supersession, open_conflicts, supersede
 from undrift.core.memory.validity import holds
 from undrift.core.text.masking import masked_value
@@ -219,7 +219,7 @@ class Memories:
         verdicts = judge(entry, existing)
         if (restated := merged_into(entry, existing, verdicts)) is not None:
             return _restated(candidates[restated.id], restated, digest, said)
-        done = supersede(entry, existing, [*verdicts, *restating(entry, existing)], at_ms)
+        done = supersede(entry, existing, with_restating(entry, existing, verdicts), at_ms)
         updates = [MemoryUpdate(None, _with_verdicts(done)), *(MemoryUpdate(candidates[x.id], x) for x in done.changed)]
         return MemoryPlan(updates[0].after or entry, updates, digest, said, keys, {*candidates, *said})
 

@@ -18,7 +18,7 @@ from undrift.core.contradict.verdicts import LONGEST_STATEMENT
 from undrift.core.contradict.words import STOP
 from undrift.core.text.words import stem, stems_of, words_of
 
-__all__ = ["says_the_same"]
+__all__ = ["LEAST_CONFIDENCE", "says_the_same"]
 
 _PART = re.compile(r"(?<=[.!?;]) |;|, | [-\u2013\u2014]{1,2} | (?:and|but|so) ", re.IGNORECASE)
 _PHRASES = tuple(
@@ -74,6 +74,9 @@ _NOUNS = frozenset({
     "directory", "folder", "file", "test", "suite", "tool", "system", "one", "place",
 })  # fmt: skip
 """Kinds of values: with the value in both statements, one of them may leave out its kind."""
+LEAST_CONFIDENCE = 0.6
+"""A contradiction of less confidence rests on a change that is only reported, or on less: equal words weigh more."""
+
 _LEAST_WORDS = 2
 _BARE = frozenset({"number", "port"})
 _AMOUNTS = frozenset({
@@ -125,7 +128,8 @@ def says_the_same(one: str, other: str) -> bool:
     kinds = left.nouns | right.nouns if left.values or len(common) > _LEAST_WORDS else frozenset()
     if (missing and added) or not (missing | added | (left.denied ^ right.denied)) <= kinds:
         return False
-    return "contradiction" not in (compare(one, other).kind, compare(other, one).kind)
+    found = (compare(one, other), compare(other, one))
+    return not any(each.kind == "contradiction" and each.confidence >= LEAST_CONFIDENCE for each in found)
 
 
 @lru_cache(maxsize=2_048)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from undrift.core.contradict.verdicts import Verdict
-from undrift.core.memory.restated import says_the_same
+from undrift.core.memory.restated import LEAST_CONFIDENCE, says_the_same
 from undrift.core.text.words import speaker_key
 from undrift.values.memory import TRUST_TIERS, MemoryEntry
 
@@ -19,7 +19,6 @@ __all__ = [
     "RESTATED",
     "merged_into",
     "restatements",
-    "restating",
     "said_from",
     "times_restated",
     "with_restatement",
@@ -45,21 +44,20 @@ def merged_into(new: MemoryEntry, existing: Iterable[MemoryEntry], verdicts: Seq
 
     `verdicts`: on the new entry. One that contradicts anything is a memory of its own.
     """
-    if any(one.kind != "reinforce" for one in verdicts):
+    if any(one.kind != "reinforce" and one.confidence >= LEAST_CONFIDENCE for one in verdicts):
         return None
     found = [one for one in existing if _may_restate(new, one) and _tier(new) <= _tier(one)]
     said = next((one for one in found if says_the_same(one.content, new.content)), None)
     return None if said is None else with_restatement(said, new)
 
 
-def restating(new: MemoryEntry, existing: Iterable[MemoryEntry]) -> list[Verdict]:
-    """Return verdicts by which a new entry supersedes memories of less trust that say the same."""
+def with_restating(new: MemoryEntry, existing: Iterable[MemoryEntry], verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """Return the verdicts on a new entry, with those by which it supersedes memories of less trust that say the same."""
     found = [one for one in existing if _may_restate(new, one) and _tier(new) > _tier(one) > 0 and not one.pinned]
-    return [
-        Verdict("supersede", new.id, one.id, RESTATED, (one.content, new.content), 1.0)
-        for one in found
-        if says_the_same(one.content, new.content)
-    ]
+    same = [one for one in found if says_the_same(one.content, new.content)]
+    ids = {one.id for one in same}
+    others = [one for one in verdicts if ids.isdisjoint((one.winner_id, one.loser_id))]
+    return others + [Verdict("supersede", new.id, one.id, RESTATED, (one.content, new.content), 1.0) for one in same]
 
 
 def with_restatement(entry: MemoryEntry, new: MemoryEntry) -> MemoryEntry:
