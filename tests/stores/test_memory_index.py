@@ -57,10 +57,10 @@ def answers(index: MemoryIndex) -> list[object]:
                 index.match([word], 99, taken_back=taken_back),
                 index.nearest(vector, 99, ALL, taken_back=taken_back),
             ):
-                places = index.places([number for number, _ in hits])
-                sides = [[places[n].before, places[n].after] for n, _ in hits]
+                places = index.places([number for number, *_ in hits])
+                sides = [[places[n].before, places[n].after] for n, *_ in hits]
                 names = [[[n and places[n].id for n in side] for side in both] for both in sides]
-                found.append(sorted(zip([places[n].id for n, _ in hits], [s for _, s in hits], names, strict=True)))
+                found.append(sorted(zip([places[n].id for n, *_ in hits], [s for _, s, *_ in hits], names, strict=True)))
     return [*found, index.frequencies(WORDS)]
 
 

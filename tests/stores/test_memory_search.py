@@ -30,7 +30,7 @@ def put(connection: apsw.Connection, *lines: MemoryLine) -> dict[str, int]:
 
 
 def found(connection: apsw.Connection, *words: str, limit: int = 10, only: Filter = ALL) -> list[str]:
-    numbers = [number for number, _ in match(connection, words, limit, only)]
+    numbers = [hit.number for hit in match(connection, words, limit, only)]
     ids = memory_search.ids_of(connection, numbers)
     return [ids[number] for number in numbers]
 
@@ -106,10 +106,10 @@ def test_what_is_vouched_for_is_found_by_how_rare_a_word_is_among_it(connection:
     put(connection, *(MemoryLine(f"tool{n}", "deploy host deploy host", tier=0) for n in range(5_001)))
     trusted = Filter(least_tier=1)
     hits = match_of_tier(connection, ["deploy", "host"], 10, trusted)
-    ids = memory_search.ids_of(connection, [number for number, _ in hits])
-    assert [ids[number] for number, _ in hits] == ["user", "wiki"]
-    assert hits[0][1] == pytest.approx(1.0)
-    assert hits[0][1] > hits[1][1] > 0
+    ids = memory_search.ids_of(connection, [hit.number for hit in hits])
+    assert [ids[hit.number] for hit in hits] == ["user", "wiki"]
+    assert hits[0].score == pytest.approx(1.0)
+    assert hits[0].score > hits[1].score > 0
     assert match_of_tier(connection, ["deploy", "host"], 1, trusted) == hits[:1]
     assert match_of_tier(connection, ["pages"], 10, Filter(types=["note"], least_tier=1)) == []
     assert match_of_tier(connection, ["?"], 10, trusted) == []

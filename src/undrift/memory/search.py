@@ -17,10 +17,12 @@ from undrift.core.memory.retrieve import (
     Ranked,
     Weights,
     damping,
+    factors,
     is_question,
     parse,
     rank,
     speaker_keys,
+    worded,
 )
 from undrift.core.text.words import speaker_key
 from undrift.stores.embed import vector_of
@@ -185,14 +187,15 @@ class MemorySearch:
             lexical = self._index.match(asked.words, fetched, only)
             if of_the_past:
                 more = self._index.match(asked.words, fetched, only, taken_back=True)
-                lexical = sorted([*lexical, *more], key=lambda one: -one[1])
+                lexical = sorted([*lexical, *more], key=lambda one: -one.score)
+            worth = [(one.number, worded(one.score, one.together, self._weights)) for one in lexical]
             dense = self._index.nearest(vector, fetched, only, taken_back=of_the_past)
-            places = self._index.places({number for number, _ in (*lexical, *dense)}, only)
+            places = self._index.places({number for number, _ in (*worth, *dense)}, only)
             if accept is not None and places:
                 accepted = set(accept([place.id for place in places.values()]))
                 places = {number: place for number, place in places.items() if place.id in accepted}
-            seen = [[(number, score) for number, score in hits if number in places] for hits in (lexical, dense)]
-            if all(len(some) >= pool or len(hits) < fetched for some, hits in zip(seen, (lexical, dense), strict=True)):
+            seen = [[(number, score) for number, score in hits if number in places] for hits in (worth, dense)]
+            if all(len(some) >= pool or len(hits) < fetched for some, hits in zip(seen, (worth, dense), strict=True)):
                 break
             if only.least_tier and fetched >= pool * _MOST_OF_OTHERS:
                 break
@@ -203,7 +206,8 @@ class MemorySearch:
     def _ranked(self, found: "_Found", asked: Query) -> list[Ranked]:
         vectored = found.dense if self._index.embedder is not None else None
         many = len(found.places)
-        return rank(found.lexical, vectored, found.places, asked.speakers, k=many, weights=self._weights)
+        meant = factors(asked, self._weights)
+        return rank(found.lexical, vectored, found.places, meant, k=many, weights=self._weights)
 
     def _parsed(self, query: str) -> Query:
         """Take the query apart; a speaker is named by the whole name or by its first word."""

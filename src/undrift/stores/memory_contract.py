@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from undrift.stores.embed import Embedder
 from undrift.stores.memory_filter import ALL, Filter
-from undrift.stores.memory_values import MemoryLine, MemoryPlace, Viewer
+from undrift.stores.memory_values import MemoryLine, MemoryPlace, Viewer, WordHit
 from undrift.values.memory import MemoryEntry
 
 __all__ = ["LinesOf", "MemoryReading", "MemorySearching", "MemoryStore", "SearchedMemories"]
@@ -61,14 +61,12 @@ class SearchedMemories(Protocol):
         """The embedder that computes the vectors. None means: the search uses words alone."""
         ...
 
-    def match(
-        self, words: Sequence[str], limit: int, only: Filter = ALL, *, taken_back: bool = False
-    ) -> list[tuple[int, float]]:
-        """Return the numbers and scores of the memories with any of the words, best first.
+    def match(self, words: Sequence[str], limit: int, only: Filter = ALL, *, taken_back: bool = False) -> list[WordHit]:
+        """Return the memories with any of the words, the highest scores first.
 
         Args:
             words: Up to 32 of them count.
-            only: Selects memories. With `Filter.least_tier`, a score is the share of the words that a memory holds, above 0
+            only: Selects memories. With `Filter.least_tier`, `together` is 1 and a score is the share of the words that a memory holds, above 0
                 and at most 1, each weighed by its rarity among the memories of these tiers.
             taken_back: Search the memories that rewinds have closed, not the active ones.
         """

@@ -17,7 +17,7 @@ from undrift.stores.embed import Embedder, embedded
 from undrift.stores.exact_index import ExactIndex
 from undrift.stores.memory_contract import LinesOf
 from undrift.stores.memory_filter import ALL, Filter
-from undrift.stores.memory_values import MemoryLine, MemoryLines, MemoryPlace, Viewer
+from undrift.stores.memory_values import MemoryLine, MemoryLines, MemoryPlace, Viewer, WordHit
 from undrift.stores.migrations import transaction
 from undrift.stores.table import Table, Writing
 from undrift.values.memory import MemoryEntry
@@ -167,9 +167,7 @@ class MemoryIndex:
             if not self._connection.in_transaction:  # else the numbers may be used again
                 self._complete_until = newest
 
-    def match(
-        self, words: Sequence[str], limit: int, only: Filter = ALL, *, taken_back: bool = False
-    ) -> list[tuple[int, float]]:
+    def match(self, words: Sequence[str], limit: int, only: Filter = ALL, *, taken_back: bool = False) -> list[WordHit]:
         found = memory_search.match_of_tier if only.least_tier else memory_search.match
         return found(self._connection, words, limit, only, taken_back=taken_back)
 

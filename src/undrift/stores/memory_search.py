@@ -13,7 +13,8 @@ from typing import Any
 import apsw
 
 from undrift.stores.memory_filter import ALL, Filter, in_sqlite
-from undrift.stores.memory_values import MemoryLine, MemoryPlace
+from undrift.stores.memory_values import MemoryLine, MemoryPlace, WordHit
+from undrift.stores.nearness import prepare
 from undrift.stores.rows import key
 
 __all__ = [
@@ -94,8 +95,8 @@ _DROP_SPEAKERS = """DELETE FROM memory_speakers WHERE NOT EXISTS (
 _NEWEST = "SELECT coalesce(max(number), 0) FROM memory_lines"
 _COUNT = "SELECT count(*) FROM (SELECT 1 FROM {0} WHERE {0} MATCH ? LIMIT ?)"
 _NTH_NEWEST = "SELECT rowid FROM {0} WHERE {0} MATCH ? ORDER BY rowid DESC LIMIT 1 OFFSET ?"
-_RANKED = "SELECT rowid, -rank FROM {0} WHERE {0} MATCH ? AND rowid >= ? ORDER BY rank LIMIT ?"
-_RANKED_SOME = """SELECT t.rowid, -t.rank FROM {0} t CROSS JOIN memory_lines l ON l.number = t.rowid
+_RANKED = "SELECT rowid, -rank, together({0}, ?) FROM {0} WHERE {0} MATCH ? AND rowid >= ? ORDER BY rank LIMIT ?"
+_RANKED_SOME = """SELECT t.rowid, -t.rank, together(t.{0}, ?) FROM {0} t CROSS JOIN memory_lines l ON l.number = t.rowid
     WHERE t.{0} MATCH ? AND t.rowid >= ? AND {1} ORDER BY t.rank LIMIT ?"""
 _HOLD = """SELECT t.rowid FROM {0} t CROSS JOIN memory_lines l ON l.number = t.rowid
     WHERE t.{0} MATCH ? AND {1} ORDER BY t.rowid DESC LIMIT ?"""
@@ -222,8 +223,8 @@ def frequencies(connection: apsw.Connection, words: Sequence[str]) -> tuple[int,
 
 def match(
     connection: apsw.Connection, words: Sequence[str], limit: int, only: Filter = ALL, *, taken_back: bool = False
-) -> list[tuple[int, float]]:
-    """Find the memories with any of the words, in any form: return their numbers and scores, best first.
+) -> list[WordHit]:
+    """Find the memories with any of the words, in any form, the highest scores first.
 
     Args:
         words: Up to 32, each with its first 64 characters: a phrase of many words is searched in quadratic time.
@@ -233,15 +234,17 @@ def match(
     kept, first = _affordable(connection, table, _phrases(words))
     if not kept:
         return []
+    prepare(connection)
     condition, bindings = in_sqlite(only, "l")
     sql = _RANKED_SOME.format(table, condition) if condition else _RANKED.format(table)
-    rows: Iterable[Any] = connection.execute(sql, (" OR ".join(kept), first, *bindings, limit))
-    return [(number, score) for number, score in rows]
+    counts, sought = json.dumps(list(kept.values())), " OR ".join(kept)
+    rows: Iterable[Any] = connection.execute(sql, (counts, sought, first, *bindings, limit))
+    return [WordHit(number, score, near) for number, score, near in rows]
 
 
 def match_of_tier(
     connection: apsw.Connection, words: Sequence[str], limit: int, only: Filter, *, taken_back: bool = False
-) -> list[tuple[int, float]]:
+) -> list[WordHit]:
     """Search as `match` does, but only memories of `only.least_tier` and above; nothing below changes a score.
 
     A score is the share of the words that a memory holds, above 0 and at most 1. A word weighs as much as it is rare among
@@ -266,7 +269,8 @@ def match_of_tier(
     for some, weight in zip(filter(None, rows), weights, strict=True):
         for (number,) in some:
             scores[number] = scores.get(number, 0.0) + weight / whole
-    return sorted(scores.items(), key=lambda one: (-one[1], -one[0]))[:limit]
+    found = [WordHit(number, score) for number, score in scores.items()]
+    return sorted(found, key=lambda one: (-one.score, -one.number))[:limit]
 
 
 def places(connection: apsw.Connection, numbers: Collection[int], only: Filter = ALL) -> dict[int, MemoryPlace]:
@@ -281,22 +285,18 @@ def _phrases(words: Sequence[str]) -> list[str]:
     return ['"' + text.replace('"', '""') + '"' for text in texts if any(map(str.isalnum, text))]
 
 
-def _affordable(connection: apsw.Connection, table: str, phrases: Sequence[str]) -> tuple[list[str], int]:
-    """Choose the rarest words that together match few enough rows, and the first row to search."""
-    if newest(connection) <= _MOST_MATCHES:
-        return list(phrases), 0
-    counted = sorted(
-        (_one(connection, _COUNT.format(table), phrase, _MOST_MATCHES + 1), place)
-        for place, phrase in enumerate(phrases)
-    )
-    kept: list[str] = []
+def _affordable(connection: apsw.Connection, table: str, phrases: Sequence[str]) -> tuple[dict[str, int], int]:
+    """Choose the rarest words that together match few enough rows, each with its rows; and the first row to search."""
+    most = None if newest(connection) <= _MOST_MATCHES else _MOST_MATCHES
+    counted = {phrase: _one(connection, _COUNT.format(table), phrase, _MOST_MATCHES + 1) for phrase in phrases}
+    kept: dict[str, int] = {}
     total = first = 0
-    for count, place in counted:
+    for phrase, count in sorted(counted.items(), key=lambda one: one[1]):
         total += count
-        if count and (total <= _MOST_MATCHES or not kept):
-            kept.append(phrases[place])
-            if count > _MOST_MATCHES:
-                first = _one(connection, _NTH_NEWEST.format(table), phrases[place], _MOST_MATCHES - 1)
+        if count and (most is None or total <= most or not kept):
+            kept[phrase] = count
+            if most is not None and count > most:
+                first = _one(connection, _NTH_NEWEST.format(table), phrase, most - 1)
     return kept, first
 
 

@@ -14,6 +14,7 @@ __all__ = [
     "MemoryUpdate",
     "Unchanged",
     "Viewer",
+    "WordHit",
     "content_digest",
 ]
 
@@ -103,6 +104,19 @@ class MemoryPlace(NamedTuple):
     source: str
     before: tuple[int | None, int | None]
     after: tuple[int | None, int | None]
+
+
+class WordHit(NamedTuple):
+    """A memory that was found by words.
+
+    Args:
+        score: Above 0; it compares within one search.
+        together: The share of the words, each weighed by its rarity, that stand together in its text, 0 to 1.
+    """
+
+    number: int
+    score: float
+    together: float = 1.0
 
 
 class MemoryLines(NamedTuple):

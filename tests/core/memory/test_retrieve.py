@@ -9,11 +9,15 @@ from hypothesis import strategies as st
 from undrift.core.memory.retrieve import (
     STOP_WORDS,
     WEIGHTS,
+    Query,
     Weights,
+    damping,
+    factors,
     is_question,
     parse,
     rank,
     speaker_keys,
+    worded,
 )
 from undrift.core.text.words import speaker_key, words_of
 
@@ -104,7 +108,7 @@ def test_without_vectors_words_have_it_all():
 
 
 def test_neighbours_get_shares_and_an_answer_gets_more_than_what_is_merely_next():
-    weights = Weights(after=0.3, after_question=0.7, before=0.2, second_after=0.1, second_before=0.05)
+    weights = Weights(after=0.3, after_question=0.85, before=0.2, second_after=0.1, second_before=0.05)
     line = At(before=(4, 3), after=(6, 7))
     around = {3: At(), 4: At(), 5: line, 6: At(), 7: At()}
     why = {one.number: one.why.get("neighbours", 0.0) for one in rank({5: 1.0}, None, around, k=9, weights=weights)}
@@ -131,9 +135,27 @@ def test_a_long_text_that_ends_as_a_question_is_taken_for_a_statement_by_as_much
 
 def test_the_speaker_that_is_named_and_statements_come_first():
     lines = {1: At("ann"), 2: At("bob"), 3: At("bob", asks=True)}
-    assert numbers({1: 1.0, 2: 1.0, 3: 1.0}, None, lines, ["ann"]) == [1, 2, 3]
-    assert numbers({1: 1.0, 2: 1.0, 3: 1.0}, None, lines, ["bob"]) == [2, 3, 1]
-    assert numbers({1: 1.0, 2: 1.0}, None, {1: At(), 2: At()}, [""]) == [2, 1]
+    assert numbers({1: 1.0, 2: 1.0, 3: 1.0}, None, lines, {"ann": 1.5}) == [1, 2, 3]
+    assert numbers({1: 1.0, 2: 1.0, 3: 1.0}, None, lines, {"bob": 1.5}) == [2, 3, 1]
+    assert numbers({1: 1.0, 2: 1.0}, None, {1: At(), 2: At()}, {}) == [2, 1]
+
+
+def test_a_question_in_the_first_person_is_a_users_and_a_named_speaker_counts_more():
+    assert factors(parse("Which port did I choose?")) == dict.fromkeys(["user", "human"], WEIGHTS.user)
+    assert factors(parse("Which port did Ann choose?", ["ann"])) == {"ann": WEIGHTS.speaker}
+    assert factors(Query((), frozenset({"user"}), "", is_own=True))["user"] == WEIGHTS.speaker >= WEIGHTS.user
+
+
+def test_words_that_stand_together_count_more_than_the_same_words_apart():
+    assert worded(2.0, 1.0) == 2.0
+    assert worded(2.0, 0.5) > worded(2.0, 0.25) > 0
+
+
+def test_a_long_text_is_judged_more_by_its_vector():
+    lines = {1: At(), 2: At(length=100_000)}
+    by_words, by_vector = rank({1: 1.0}, {2: 0.5}, lines, k=2), rank({2: 1.0}, {1: 0.5}, lines, k=2)
+    assert [one.score * WEIGHTS.most for one in by_words] == pytest.approx([0.6, 0.6], rel=1e-2)
+    assert {one.number: one.score * WEIGHTS.most for one in by_vector} == pytest.approx({1: 0.4, 2: 0.4}, rel=1e-2)
 
 
 def test_of_equals_the_newest_is_first_and_the_first_k_do_not_depend_on_k():
@@ -157,10 +179,11 @@ def test_what_has_no_line_is_passed_over():
 )
 def test_every_score_is_between_0_and_1_and_is_the_sum_of_its_parts(lexical, dense, asks, lengths):
     lines = {n: At("ann" if n % 3 else "", asks[n], lengths[n], (n - 1, n - 2), (n + 1, n + 2)) for n in range(10)}
-    ranked = rank(lexical, dense, lines, ["ann"], k=10)
+    ranked = rank(lexical, dense, lines, {"ann": 1.5}, k=10)
     assert [one.score for one in ranked] == sorted((one.score for one in ranked), reverse=True)
     for one in ranked:
-        why, share = one.why, WEIGHTS.dense
+        why = one.why
+        share = WEIGHTS.dense + (WEIGHTS.dense_long - WEIGHTS.dense) * (1 - damping(lines[one.number]))
         own = (1 - share) * why.get("lexical", 0.0) + share * why.get("dense", 0.0) + why.get("neighbours", 0.0)
         total = own * why.get("speaker", 1.0) * why.get("statement", 1.0) / WEIGHTS.most
         assert one.score == pytest.approx(total)

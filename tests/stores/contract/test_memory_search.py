@@ -37,7 +37,7 @@ def put(store: Store, *lines: MemoryLine, session: str = "s") -> int:
 
 def found(store: Store, *words: str, limit: int = 10, only: Filter = ALL, taken_back: bool = False) -> list[str]:
     with store.search_memories().open() as index:
-        numbers = [number for number, _ in index.match(words, limit, only, taken_back=taken_back)]
+        numbers = [hit.number for hit in index.match(words, limit, only, taken_back=taken_back)]
         places = index.places(numbers)
         return [places[number].id for number in numbers]
 
@@ -55,6 +55,14 @@ def test_what_is_written_is_found_by_the_next_search_of_another(open_store: Open
         assert found(other, "fox") == []
         put(store, MemoryLine("a", "the quick fox"))
         assert found(other, "fox") == ["a"]
+
+
+def test_a_hit_says_what_share_of_the_words_stands_together(store: Store):
+    put(store, *(MemoryLine(f"f{n}", "filler words") for n in range(8)))
+    put(store, MemoryLine("near", "x " * 50 + "deploy the host"), MemoryLine("far", "deploy " + "x " * 50 + "host"))
+    with store.search_memories().open() as index:
+        hits = {index.places([hit.number])[hit.number].id: hit.together for hit in index.match(["deploy", "hosts"], 9)}
+    assert hits == {"near": pytest.approx(1.0), "far": pytest.approx(0.5)}
 
 
 @pytest.mark.parametrize("query", ["'", '"', "NEAR(", "a AND", "*", "col:", "\0", "\ud800", "x" * 100_000, "-", "%"])
@@ -91,11 +99,11 @@ def test_memories_of_a_tier_are_weighed_among_themselves_for_any_flood_below_the
     words, users = ["deploy", "host", "staging"], Filter(least_tier=3)
     with store.search_memories().open() as index:
         before = index.match(words, 10, users)
-        shares = {index.places([number])[number].id: score for number, score in before}
+        shares = {index.places([hit.number])[hit.number].id: hit.score for hit in before}
         assert list(shares) == ["both", "one"]
         assert 0 < shares["one"] < shares["both"] < 1
         (whole,) = index.match(["deploy"], 10, users)
-        assert whole[1] == pytest.approx(1.0)
+        assert whole.score == pytest.approx(1.0)
     put(store, *(MemoryLine(f"tool{n}", "deploy host staging", tier=n % 3) for n in range(200)))
     with store.search_memories().open() as index:
         assert index.match(words, 10, users) == before
@@ -140,7 +148,7 @@ def test_neighbours_are_of_one_source_and_scope_and_in_their_order(store: Store)
     lines = [MemoryLine(str(n), f"word{n}", source="talk", speaker=f"ann {n}", seq=n, asks=n == 2) for n in range(5)]
     put(store, *lines, MemoryLine("alone", "word2"), MemoryLine("other", "x", source="talk", scope="t", seq=2))
     with store.search_memories().open() as index:
-        numbers = [number for number, _ in index.match(["word2"], 10)]
+        numbers = [hit.number for hit in index.match(["word2"], 10)]
         places = index.places(numbers)
         (place,) = (places[number] for number in numbers if places[number].id == "2")
         names = [[None if one is None else places[one].id for one in side] for side in (place.before, place.after)]

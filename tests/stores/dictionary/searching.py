@@ -11,7 +11,8 @@ from tests.stores.dictionary.memories import active, sees
 from tests.stores.dictionary.records import Home
 from undrift.errors import DimensionError
 from undrift.stores.memory_filter import ALL, Filter
-from undrift.stores.memory_values import MemoryLine, MemoryLines, MemoryPlace, Viewer
+from undrift.stores.memory_values import MemoryLine, MemoryLines, MemoryPlace, Viewer, WordHit
+from undrift.stores.nearness import together
 from undrift.values.memory import MemoryEntry
 
 __all__ = ["DictionarySearch", "SearchedLines", "forget_lines", "keep_lines", "words_of"]
@@ -72,9 +73,7 @@ class SearchedLines:
         self._lines: dict[int, MemoryLine] = dict(home.lines.values())
         self._there = {number for number, line in self._lines.items() if line.id not in gone}
 
-    def match(
-        self, words: Sequence[str], limit: int, only: Filter = ALL, *, taken_back: bool = False
-    ) -> list[tuple[int, float]]:
+    def match(self, words: Sequence[str], limit: int, only: Filter = ALL, *, taken_back: bool = False) -> list[WordHit]:
         texts = {
             number: Counter(words_of(line.text))
             for number, line in self._lines.items()
@@ -92,8 +91,23 @@ class SearchedLines:
                 length = sum(texts[number].values())
                 share = times * 2.2 / (times + 1.2 * (0.25 + 0.75 * length / mean))
                 scores[number] = scores.get(number, 0.0) + weight * share
-        found = [(number, score) for number, score in scores.items() if _passes(self._lines[number], only)]
-        return sorted(found, key=lambda one: -one[1])[:limit]
+        near = {} if only.least_tier else self._together(scores, phrases)
+        found = [
+            WordHit(number, score, near.get(number, 1.0))
+            for number, score in scores.items()
+            if _passes(self._lines[number], only)
+        ]
+        return sorted(found, key=lambda one: -one.score)[:limit]
+
+    def _together(self, numbers: Iterable[int], phrases: Sequence[Sequence[str]]) -> dict[int, float]:
+        texts = {number: words_of(line.text) for number, line in self._lines.items()}
+        known = [phrase[0] for phrase in phrases if phrase and any(phrase[0] in text for text in texts.values())]
+        counts = [sum(word in text for text in texts.values()) for word in known]
+        rarities = [log(1 + (len(texts) - count + 0.5) / (count + 0.5)) for count in counts]
+        places = {
+            one: [[n for n, word in enumerate(texts[one]) if word == sought] for sought in known] for one in numbers
+        }
+        return {number: together(some, rarities) for number, some in places.items()}
 
     def nearest(self, vector: Any, limit: int, only: Filter, *, taken_back: bool = False) -> list[tuple[int, float]]:
         if self.embedder is None:

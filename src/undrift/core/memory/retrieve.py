@@ -19,10 +19,12 @@ __all__ = [
     "WEIGHTS",
     "Weights",
     "damping",
+    "factors",
     "is_question",
     "parse",
     "rank",
     "speaker_keys",
+    "worded",
 ]
 
 _STOP_WORDS = """
@@ -44,6 +46,9 @@ _MOST_WORDS_OF_A_NAME = 3
 _SHORT = 200
 """Characters up to which a text counts as a turn of a conversation. A longer one says more than one thing: what stands beside
 it or at its end tells less about the whole. Without this, plain FTS5 was better on long messages (docs/memory-retrieval.md)."""
+_OWN_WORDS = frozenset({"i", "me", "mine", "my", "myself"})
+_USERS = ("user", "human")
+"""Speakers who ask in the first person: in a conversation with an agent, its user."""
 _LAST_OF_A_QUESTION = ("?", "\uff1f", "\u061f")
 
 
@@ -54,11 +59,13 @@ class Query:
     Args:
         words: Those that carry the meaning, lower case, each once; all words if none does.
         text: The same words in the order and case of the query, repetitions included: for an embedder that adds words up.
+        is_own: True if it is in the first person: then a user asks for what they said.
     """
 
     words: tuple[str, ...]
     speakers: frozenset[str]
     text: str
+    is_own: bool = False
 
 
 class NeighbouredLine(Protocol):
@@ -92,27 +99,33 @@ class NeighbouredLine(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """The weight of each part of the score; chosen on two conversations, tested on three (docs/memory-retrieval.md).
+    """The weight of each part of the score; chosen on half of two corpora, tested on the rest (docs/memory-retrieval.md).
 
     The effect of neighbours and questions is damped by the length of the text that it changes, or that it comes from: by
     min(1, 200 / length).
 
     Args:
-        dense: Share of the vectors in a memory's own score, 0 to 1; the words have the rest.
+        dense: Share of the vectors in the own score of a short memory, 0 to 1; the words have the rest.
+        dense_long: The same for a very long one: few of the words that it holds are what it is about.
+        together: Share of the score by words that depends on how much of the question stands together, 0 to 1.
         after: Share of a memory's own score that the next one of its source gets as well.
         after_question: The same when the memory is a question: what comes next answers it.
         speaker: Factor for texts of a speaker whom the query names, at least 1.
+        user: Factor for a user's texts when the query is in the first person, 1 to `speaker`.
         question: Factor for a question, 0 to 1: it seldom holds an answer.
     """
 
     dense: float = 0.4
+    dense_long: float = 0.6
+    together: float = 0.8
     after: float = 0.35
-    after_question: float = 0.7
-    before: float = 0.25
+    after_question: float = 0.85
+    before: float = 0.35
     second_after: float = 0.2
     second_before: float = 0.12
     speaker: float = 1.5
-    question: float = 0.7
+    user: float = 1.4
+    question: float = 0.8
 
     @property
     def most(self) -> float:
@@ -162,7 +175,22 @@ def parse(text: str, speakers: Collection[str] = ()) -> Query:
     kept = [word for word in written if word.casefold() not in STOP_WORDS and word.casefold() not in named]
     kept = kept or [word for word in written if word.casefold() not in STOP_WORDS] or written
     words = tuple(dict.fromkeys(word.casefold() for word in kept))[:_MOST_WORDS]
-    return Query(words, frozenset(speakers), " ".join(word for word in kept if word.casefold() in words))
+    is_own = not _OWN_WORDS.isdisjoint(word.casefold() for word in written)
+    return Query(words, frozenset(speakers), " ".join(word for word in kept if word.casefold() in words), is_own)
+
+
+def factors(query: Query, weights: Weights = WEIGHTS) -> dict[str, float]:
+    """Return by what the texts of each speaker whom a query means are multiplied."""
+    own = dict.fromkeys(_USERS, weights.user) if query.is_own else {}
+    return {**own, **dict.fromkeys(query.speakers, weights.speaker)}
+
+
+def worded(score: float, together: float, weights: Weights = WEIGHTS) -> float:
+    """Return the score by words of a text: less where the words of the question stand far apart, or most are missing.
+
+    `together`: the share of the question that stands together, 0 to 1.
+    """
+    return score * (1.0 - weights.together * (1.0 - together))
 
 
 def is_question(text: str) -> bool:
@@ -174,7 +202,7 @@ def rank(
     lexical: Mapping[int, float],
     dense: Mapping[int, float] | None,
     lines: Mapping[int, NeighbouredLine],
-    speakers: Collection[str] = (),
+    speakers: Mapping[str, float] | None = None,
     *,
     k: int,
     weights: Weights = WEIGHTS,
@@ -188,20 +216,19 @@ def rank(
         lexical: Score by words for each number, above 0; a later memory has a greater number.
         dense: Cosine for each number, those up to 0 not counted; None when there are no vectors: then words have it all.
         lines: Of all these numbers and of their neighbours; a number that is missing is passed over.
+        speakers: Factors for the texts of speakers; see `factors`.
     """
     by_words, by_vectors = _over_best(lexical, lines), _over_best(dense or {}, lines)
-    share = weights.dense if dense is not None else 0.0
-    own = {
-        number: (1.0 - share) * by_words.get(number, 0.0) + share * by_vectors.get(number, 0.0)
-        for number in sorted(by_words.keys() | by_vectors.keys())
-    }
+    meant = speakers or {}
+    own = {}
+    for number in sorted(by_words.keys() | by_vectors.keys()):
+        share = _share(lines[number], weights) if dense is not None else 0.0
+        own[number] = (1.0 - share) * by_words.get(number, 0.0) + share * by_vectors.get(number, 0.0)
     given = _given(own, lines, weights)
     scored, most = [], weights.most
     for number in own.keys() | given.keys():
         line, score = lines[number], own.get(number, 0.0) + given.get(number, 0.0)
-        if line.speaker in speakers:
-            score *= weights.speaker
-        score *= _statement(line, weights)
+        score *= meant.get(line.speaker, 1.0) * _statement(line, weights)
         if score / most > 0.0:  # the lowest possible score is above 0; a returned score may not be
             scored.append((-score, -number))
     ranked = []
@@ -211,7 +238,7 @@ def rank(
             "dense": by_vectors.get(-number),
             "similarity": (dense or {}).get(-number),
             "neighbours": given.get(-number),
-            "speaker": weights.speaker if lines[-number].speaker in speakers else None,
+            "speaker": meant.get(lines[-number].speaker),
             "statement": _statement(lines[-number], weights) if lines[-number].asks else None,
         }
         why = {name: part for name, part in parts.items() if part is not None}
@@ -233,6 +260,10 @@ def _over_best(scores: Mapping[int, float], lines: Mapping[int, NeighbouredLine]
 def damping(line: NeighbouredLine) -> float:
     """Return how far a part of a text tells about the whole: 1 for a short one."""
     return _SHORT / max(line.length, _SHORT)
+
+
+def _share(line: NeighbouredLine, weights: Weights) -> float:
+    return weights.dense + (weights.dense_long - weights.dense) * (1.0 - damping(line))
 
 
 def _statement(line: NeighbouredLine, weights: Weights) -> float:
