@@ -1,0 +1,273 @@
+"""The signs of a lasting statement, and those that speak against one. Pure.
+
+Law: each expression is tried on one sentence in lower case. Chosen on labelled sessions and messages that
+`bench/lasting.py` names; a sign stands here if it found more right sentences than wrong ones there.
+"""
+
+import re
+from typing import Literal
+
+__all__ = ["AGAINST", "LastingKind", "OWNS", "SIGNS"]
+
+LastingKind = Literal["rule", "preference", "decision", "fact"]
+
+_START = r"(?:^|[,;:.(] ?|\b(?:and|but|so|also|then|please|ok|okay|yes|no|btw|because|since|as)[,:]? )"
+"""The beginning of a clause; the typed text is lower case by then."""
+
+_FIRST = r"(?:^|[.;] |\b(?:so|also|then|please|ok|okay|yes|btw)[,:]? )"
+"""The beginning of a main clause."""
+
+_ALWAYS_IN = r"\b(?:unless|by default|automatically|without (?:asking|my|me|permission|approval)|any ?more|ever)\b"
+_EVERY = rf"\b(?:(?:on|for|after|before|at|in) (?:every|each|any)\b|every ?time\b|each time\b|any ?time\b|all the time\b|whenever\b)|{_ALWAYS_IN}"
+_NOT_DEFINITE = r"(?!(?:the|this|that|these|those|they|it|we|you|i|he|she|there|what|which|my|your|his|her|a|an|all|yes|no|so|ok|please|new)\b)"
+_PLURAL = rf"{_NOT_DEFINITE}(?:[\w`/-]{{2,20}} ){{0,2}}[\w`/-]{{2,20}}s "
+"""A subject without an article, such as ``api errors``: what is said of it is meant in general."""
+
+_PATH = r"(?:[`'\"]?(?:~|\.{1,2}|@?[\w.-]{1,40})/[\w./@~-]{1,120}|`[^`]{2,80}`|https?://\S{4,200}|\.[a-z][\w.-]{2,60})"
+_LANGUAGE = r"(?:english|german|french|spanish|italian|dutch|portuguese|polish|russian|chinese|japanese|korean)"
+_OFTEN = (
+    r"(?: also| always| only| usually| generally| normally| mostly| already| actually| still| now| just| never){0,2}"
+)
+
+_PATTERNS: tuple[tuple[str, LastingKind, str], ...] = (
+    (
+        "never",
+        "rule",
+        _FIRST
+        + r"never (?!mind\b|ever mind\b|the\b|a\b|an\b|enough\b|got\b|had\b|works?\b|seen\b|on\b|in\b|more\b|less\b)[a-z]{2,20}\b",
+    ),
+    (
+        "never",
+        "rule",
+        r"(?<!\bit)(?<!this)(?<!that)(?<!\bi)(?<![,:;]) (?:should|must|will)(?: also)? never\b|[\w`] never (?:should|has to)\b",
+    ),
+    ("always", "rule", _FIRST + r"always (?!the\b|a\b|an\b|fails?\b|gets?\b|shows?\b|returns?\b)[a-z]{2,20}\b"),
+    (
+        "always",
+        "rule",
+        r"(?<!\bit)(?<!this)(?<!that)(?<![,:;]) (?:should|must|need to|have to|has to|you to|it to|them to)(?: also)? always\b",
+    ),
+    ("always", "rule", r"\b(?:we|i) always (?!get|got|had|have|see|saw|end)[a-z]{2,20}\b"),
+    ("always are", "rule", _START + _PLURAL + r"are (?:always|never)\b"),
+    ("not every time", "rule", _START + r"(?:do not|don'?t|dont|stop|avoid|no need to) .{0,160}?(?:" + _EVERY + ")"),
+    (
+        "stop",
+        "rule",
+        _START
+        + r"(?:please )?stop (?!(?:it|this|that|the|here|now|and|for|being)\b)[a-z]{3,20}ing\b(?!.{0,40}\bjust do)",
+    ),
+    (
+        "after each",
+        "rule",
+        r"\b(?:after|before) (?:every|each)\b|^(?:every ?time|each time|whenever) you\b|\bask me every\b|\b(?:every|each) boot\b",
+    ),
+    (
+        "from now on",
+        "rule",
+        r"\b(?:from now on|going forward|from here on|in (?:the )?future(?! (?:reference|work))|as a rule)\b(?! (?:the|this|that|it|they|he|she)\b)",
+    ),
+    ("unless I say", "rule", r"\b(?:unless|only (?:when|if)) i (?:say|ask|tell|explicitly|approve)\b|\bwhen i say\b"),
+    (
+        "before a commit",
+        "rule",
+        r"\b(?:run|check|make sure|lint|format|update)\b.{2,40}\b(?:before|after) (?:you )?(?:commit(?:ting)?|push(?:ing)?|merg(?:e|ing)|releas(?:e|ing)|deploy(?:ing)?)\b(?!.{0,160}\b(?:this|that|it|these|then)\b)",
+    ),
+    (
+        "the rule is",
+        "rule",
+        r"\b(?:the|our|my) (?:rule|convention|policy|preference|guideline|workflow) (?:here )?is\b|\bsource of truth\b",
+    ),
+    (
+        "ask me",
+        "rule",
+        r"\b(?:ask|check with|confirm with|consult) me\b.{0,60}\b(?:before|first|every|each|if|when|whether)\b|\b(?:before|if|when)\b.{2,80}\bask me\b",
+    ),
+    ("remember", "rule", _FIRST + r"(?:remember|keep in mind|bear in mind|please note)(?: that|:) |\bmake a note of\b"),
+    (
+        "as I said",
+        "rule",
+        r"\b(?:i(?:'ve| have)? (?:already )?(?:told you|said (?:this|that) (?:before|already|last))|as i said|like i said)\b",
+    ),
+    (
+        "any",
+        "rule",
+        r"^(?:btw,? |and |but |so |also |note:? )?(?:any|every|each|anything|everything|nobody|no one)\b(?! (?:other|issues?|idea|of|single)\b).{3,120}?\b(?:gets?|goes|has|carries|needs?|must|should|requires?|stays?|ships?)\b",
+    ),
+    (
+        "no exceptions",
+        "rule",
+        r"\b(?:no exceptions?|nothing by hand|hands off|under no circumstances|strictly (?:no|forbidden)|not up for discussion)\b",
+    ),
+    (
+        "none",
+        "rule",
+        r"(?:^|[.;] )no (?!(?:need|idea|such|problem|worries|one|longer|file|satisfies)\b)(?:more )?[\w@`'-]{2,30}(?: [\w`/'-]{1,30}){0,3} (?:in|anywhere|inside|outside|for|at)\b(?!.{0,160}\b(?:this|that|these|those|is|are|was|were|configured)\b)",
+    ),
+    (
+        "do not",
+        "rule",
+        r"^(?:please )?(?:do not|don'?t|dont) (?!worry|bother|forget|think|know|you|just|directly|see|get|be\b|do\b|have\b|make changes|edit files)(?!.{0,160}\b(?:this|that|these|those|yet|now|until|here|first|it|round|today|other|next|while|enough|two)\b)(?:\S{1,60} ){3}",
+    ),
+    (
+        "manner",
+        "preference",
+        r"\b(?:answer|reply|respond|talk|speak|explain)\b.{0,40}\bin (?:plain )?"
+        + _LANGUAGE
+        + r"\b|\bkeep (?:them|your answers?|answers?|replies|responses|messages|explanations?|prs?|commits|diffs) (?:very )?(?:short|small|brief|concise)\b|\bjust say done\b|^(?:please )?be (?:more )?(?:concise|brief|terse|honest|direct)\b",
+    ),
+    (
+        "when you",
+        "preference",
+        r"^(?:if|when(?:ever)?) you(?:'re| are)? (?!(?:run|made|have modified|click|open|go|look|can|could|want|need|think|get)\b).{3,100}\b(?:stop|tell me|ask|just say|let me know)\b|\b(?:tell|show) me .{3,50}\bwhen(?:ever)? you (?:report|finish|are done|change)\b|\b(?:read|see|check) .{3,30}\bbefore you (?:say|edit|propose|change)\b",
+    ),
+    (
+        "commits",
+        "preference",
+        r"\b(?:do|make|create|use|keep|prefer|in) (?:small(?:er)?|meaningful|individual|separate|atomic|conventional|signed|granular)(?: and [a-z]{3,12})? commits?\b",
+    ),
+    (
+        "prefer",
+        "preference",
+        r"\b(?:i(?: do| generally| usually| always| really| strongly){0,2} prefer|i'd rather have) (?!your\b|this\b|that\b|the\b|it\b|if\b)(?!.{0,160}\b(?:this|that|these)\b)",
+    ),
+    (
+        "like",
+        "preference",
+        r"\bi (?:really |do |also |quite |generally |absolutely )?(?:like|liked|love|loved|hate|dislike)(?! (?:it|this|that|them|to|you|your|how|what)\b) ",
+    ),
+    (
+        "only want",
+        "preference",
+        r"\bi(?: would|'d)? only want\b|\bi never want\b|\bi don'?t ever want\b|\bi (?:mostly|usually|generally) (?:read|work|write|review|use|run)\b",
+    ),
+    (
+        "we use",
+        "decision",
+        _START
+        + r"we(?:'re| are| do|'ve| have)?"
+        + _OFTEN
+        + r"(?: don'?t| do not)?"
+        + _OFTEN
+        + r" (?:use|using|follow|prefer|deploy|deploying|publish|support|target|maintain|rely on|sync|store|host|mock|ship|spin up|vendor|squash|rebase|own|adopted|standardi[sz]ed on|settled on|agreed|decided|dropped|go with|stay on|are leaving)\b(?!.{0,160}\b(?:right|other|this if)\b)",
+    ),
+    (
+        "we never",
+        "decision",
+        _START
+        + r"we (?:don'?t|do not|never|always|only|no longer) (?!(?:need|want|have|know|think|do|see|get|got|had|care|just|really)\b)[a-z]{3,20}\b",
+    ),
+    (
+        "agreed",
+        "decision",
+        r"\bwhat we (?:agreed|decided)\b|\bdecided with\b|\bwon over\b|^[\w. -]{2,30} it is(?:,|\.?$)|\bon its way out\b",
+    ),
+    (
+        "switched",
+        "decision",
+        r"\b(?:i|we)(?:'ve| have)?(?: just| already)? (?:switched|moved|migrated) (?:to|from|over to)\b",
+    ),
+    (
+        "let's use",
+        "decision",
+        r"\blet'?s (?:use|switch to|go with|settle on|stick (?:to|with)|standardi[sz]e on|call (?:it|this|them)|name (?:it|them)|default to) (?!(?:this|that|these|it|your|option|the (?:same|plan|first|second))\b|\d)",
+    ),
+    (
+        "use not",
+        "decision",
+        r"^(?:no,? )?(?:please )?use (?!(?:the|this|that|my|your|a|an)\b).{2,60}?(?:,? not|,? instead of|,? rather than) ",
+    ),
+    (
+        "on purpose",
+        "decision",
+        r"\b(?:deliberate(?:ly)?|deliberatly|intentional(?:ly)?|on purpose|by design)\b|\b(?:it'?s|it is|is|are) (?:allowed|ok|okay|fine|acceptable) (?:to|that)\b|\bi(?:'m| am) fine (?:with )?[a-z]{3,20}ing\b|\bthat'?s known\b",
+    ),
+    (
+        "not the way",
+        "decision",
+        r"\bnot the way to go\b|\bthere(?:'s| is) no reason (?:for|to)\b|\b(?:is|are) not relevant\b|\bis not how we\b",
+    ),
+    (
+        "should stay",
+        "decision",
+        r"\bshould (?:stay|remain)\b|\bshould(?:n'?t| not) (?:ever|persist)\b|(?<!whether) [\w`]{2,40} stays? (?:in|on|for|as|until|till)\b",
+    ),
+    ("the word is", "decision", r"\bthe (?:right )?(?:word|term|name) is\b.{2,60}\bnot\b"),
+    (
+        "convention",
+        "decision",
+        r"^(?:release notes|commit messages?|branch names?|resource names|naming|conventions?|rules?|policy|code style|error messages|error texts[\w ]{0,20}|comments|benchmarks): ",
+    ),
+    (
+        "general",
+        "decision",
+        _START
+        + _PLURAL
+        + r"(?:(?:go|get|come|live|belong|land|begin|need|stay) (?:against|through|in|into|to|from|under|as|with|a|an|their|on|only|out|next)\b|are (?:signed|generated|written|deployed|stored|named|reviewed|pinned|kept|never|always|made|updated|exported|committed|called|built|done)\b)",
+    ),
+    (
+        "place",
+        "fact",
+        r"\b(?:is|are|lives?|located|stored|sits?|defined|documented|kept|found|its|it'?s) (?:at|in|under|inside)(?: the)? "
+        + _PATH
+        + r"|\bis located (?:at|in|under)\b",
+    ),
+    (
+        "only used",
+        "fact",
+        r"\b(?:is|are) only (?:used|needed|set|meant|required|relevant|there|available|valid)\b|\b(?:is|are) (?:used|meant) only\b",
+    ),
+    (
+        "project",
+        "fact",
+        r"\b(?:this|it|that)(?:'s| is) (?:a|an|our|my) (?:[a-z-]{2,20} ){0,3}(?:project|repo|repository|monorepo|library|product|prototype|poc|fork)\b(?! (?:that|which|to) (?:i|we) )",
+    ),
+    (
+        "uses",
+        "fact",
+        r"\b(?:this|the|our) (?:repo|repository|project|codebase|app|backend|frontend|service|site|monorepo|team|company) (?:uses|is written in|is built with|runs on|requires|targets|follows|is deployed|has its own)\b",
+    ),
+    ("only one", "fact", r"\bthere(?:'s| is) only (?:one|a single) (?!file\b)|\b(?:that|it|this)(?:'s| is) public\b"),
+    (
+        "there is no",
+        "fact",
+        r"\b(?:there(?:'s| is| are)|we have) no (?:internet|network|docker|sudo|root|gpu|staging|[a-z]+ runners?|[a-z]+ access)\b",
+    ),
+    (
+        "we are",
+        "fact",
+        r"\bwe(?:'re| are) (?:the )?(?:maintainers?|owners?|a (?:small|two|team))|\bwe(?:'re| are)(?: still| stuck)? (?:on|at) [a-z.-]+ v?\d|\bwe already have an? (?!lot\b|bunch\b|few\b|problem\b|bug\b)|\bwe have (?:two|three|four|\d+) (?!of\b)",
+    ),
+    (
+        "our",
+        "fact",
+        r"\bour (?:[\w-]{2,20} ){0,3}[\w-]{2,20} (?:is|are|runs?|sits?|has|have|uses?|lives?|comes?) (?:on|in|at|from|no|under|a|an|only|two|three)\b",
+    ),
+    (
+        "state",
+        "fact",
+        r"\b(?:is|are) (?:read[- ]only|wired to|owned by|maintained by|done by|run by|managed by|shared with|supported until|protected|deprecated|out of date|pinned with|contractual)\b|\bis blocked by\b|\bis what (?:prod|production|staging|ci) (?:has|runs|uses)\b|\bis down (?:between|every|on)\b|\bleft the (?:company|team)\b|\b(?:prod|production|staging) (?:has|runs|uses|is on)\b",
+    ),
+    (
+        "i am",
+        "fact",
+        r"^(?:btw,? )?(?:i(?:'m| am) (?:on|running|using) (?:mac|macos|windows|linux|ubuntu|wsl|arch|debian|fedora|nix|zsh|fish|powershell)|i(?:'m| am) (?:the (?:only|tester|maintainer|owner|lead)|allergic to|not a )|i use (?!the\b|this\b|that\b|it\b)[a-z]|call me [a-z]|i don'?t have [\w -]{2,30} on (?:this|my))",
+    ),
+    (
+        "has",
+        "fact",
+        r"^(?:but |and |the )?(?:[\w@./`'\"-]{1,60} ){1,6}has (?:a|an|its own|two|three|no) .{3,80}\b(?:which|that|different|built-in|own)\b",
+    ),
+)
+OWNS = re.compile(r"\b[A-Z][a-z]{2,20} (?:owns|maintains|reviews|approves)\b")
+SIGNS = tuple((name, kind, re.compile(pattern)) for name, kind, pattern in _PATTERNS)
+
+AGAINST = re.compile(
+    r"""\?\s*$|^(?:what|why|how|which|who|any\ idea|(?:should|shall|can|could|would|do|does|did|is|are|will)\ (?:we|i|you|it|the|this|that|there))\b
+    | \b(?:never\ mind|nevermind|for\ now|this\ time|right\ now|at\ the\ moment|today|tonight|theoretically|hypothetically|as\ before|not\ yet)\b
+    | \b(?:maybe|perhaps|probably|might|not\ sure|i\ guess|i\ wonder|i\ assume|i\ believe|i\ suppose|i\ think\ we|seems?|looks\ like|it\ appears|i\ have\ a\ feeling|i\ feel\ like)\b
+    | \b(?:bugs?|buggy|broken|fail(?:s|ed|ing|ure)?|errors?\b(?!\ (?:are|messages))|crash(?:es|ed)?|wrong|incorrect(?:ly)?|weird|stuck|does(?:n'?t|\ not)\ work|not\ working|traceback|exception\b|still\ (?:not|the|get|see|has|have|trying))
+    | \b(?:it|console|terminal)\ says\b|\bwhen\ i\ (?:run|click|open|start|type)\b|\bi\ (?:click|get|see)\b|\\"
+    | \b(?:must|should)\ have\ [a-z]{3,15}(?:ed|en)\b
+    """,
+    re.VERBOSE,
+)
