@@ -45,10 +45,11 @@ _SESSION = CommandGroup(
 )
 _BENCH = CommandGroup(
     "bench",
-    help="Measure undrift on recorded sessions, such as your own.",
+    help="Measure undrift on recorded sessions and memories, such as your own.",
     rooms={
         "cost": ("undrift.cli.bench_cost:cost_command", "Compare its cost with sending everything."),
         "drift": ("undrift.cli.bench:drift_command", "Measure how often needed text is in the window."),
+        "retrieval": ("undrift.cli.bench_retrieval:retrieval_command", "Measure memory search with your own models."),
     },
     moved={name: f"undrift.cli.bench:{name}_command" for name in ("overhead", "store")},
 )
@@ -96,7 +97,7 @@ _STORE = CommandGroup(
         "doctor": ("undrift.cli.doctor:doctor_command", "Say what is wrong, and what to do."),
         "config": ("undrift.cli.config:config_command", "Show the settings, and where each comes from."),
         "store": (_STORE, "Back up, restore, rebuild or purge the store."),
-        "bench": (_BENCH, "Measure cost and drift on recorded sessions."),
+        "bench": (_BENCH, "Measure cost, drift and memory search."),
         "help": ("undrift.cli.help:help_command", "Explain a command."),
         "completion": ("undrift.cli.help:completion_command", "Print a script that completes commands in a shell."),
     },

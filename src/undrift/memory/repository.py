@@ -119,6 +119,7 @@ class MemoryRepository:
 
     def reranked(self, query: str, hits: Sequence[ScoredMemoryEntry]) -> list[ScoredMemoryEntry]:
         """Give the first hits new scores by the re-ranker, if there is one and it answers in time."""
+        self._faults.pop("reranker", None)
         best = sorted(hits, key=lambda one: -one.raw_score)
         if self._reranker is None or not query.strip() or len(best) < 2:
             return list(hits)
@@ -128,7 +129,6 @@ class MemoryRepository:
         except PartError as error:
             self._fault(self._reranker, error)
             return list(hits)
-        self._faults.pop("reranker", None)
         new = reordered([one.raw_score for one in first], given)
         scored = [
             replace(one, raw_score=score, why={**one.why, "reranked": raw})
