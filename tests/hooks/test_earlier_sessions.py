@@ -17,6 +17,12 @@ TITLE = "# From an earlier session in this folder (undrift)"
 DAY_S = 24 * 60 * 60
 
 
+@pytest.fixture(autouse=True)
+def nothing_is_learned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No process starts aside to learn: tests/hooks/test_learning.py has that."""
+    monkeypatch.setenv("UNDRIFT_LEARNS", "off")
+
+
 def planned(*statuses: str) -> Record:
     todos = [{"content": f"Step {number}", "status": status} for number, status in enumerate(statuses)]
     return claude("assistant", [called(90, "TodoWrite", todos=todos)])

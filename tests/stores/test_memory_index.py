@@ -60,7 +60,9 @@ def answers(index: MemoryIndex) -> list[object]:
                 places = index.places([number for number, *_ in hits])
                 sides = [[places[n].before, places[n].after] for n, *_ in hits]
                 names = [[[n and places[n].id for n in side] for side in both] for both in sides]
-                found.append(sorted(zip([places[n].id for n, *_ in hits], [s for _, s, *_ in hits], names, strict=True)))
+                found.append(
+                    sorted(zip([places[n].id for n, *_ in hits], [s for _, s, *_ in hits], names, strict=True))
+                )
     return [*found, index.frequencies(WORDS)]
 
 

@@ -14,9 +14,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from undrift.errors import InputError
+from undrift.errors import InputError, SettingsError
 from undrift.hooks import home
 from undrift.hooks.call import CLIENTS, HookCall
+from undrift.settings import Settings
 from undrift.values.clock import now_ms
 
 if TYPE_CHECKING:
@@ -161,7 +162,7 @@ def _begun(call: HookCall, options: Options) -> str:
         return ""
     from undrift.hooks.earlier import left_open
 
-    if call.source == "startup":
+    if call.source == "startup" and _learns():
         _work_aside(
             call, {"session_id": call.session_id, "transcript_path": call.transcript, "source": _BEGUN}, options
         )
@@ -226,6 +227,14 @@ def _cold_cache(call: HookCall, payload: Mapping[str, Any]) -> str:
     with transcript:
         notices = notices_of(transcript, call.format, now_ms())
     return next((notice.text for notice in notices if notice.kind == "away"), "")
+
+
+def _learns() -> bool:
+    """Tell whether the settings let sessions teach; a wrong setting is reported elsewhere."""
+    try:
+        return Settings.from_environment().learns == "all"
+    except SettingsError:
+        return False
 
 
 def _record_aside(call: HookCall, session_id: str, path: str, options: Options) -> None:

@@ -67,6 +67,18 @@ def test_only_the_sentence_that_lasts_is_taken_from_a_message():
 
 
 @pytest.mark.parametrize(
+    ("text", "statement"),
+    [
+        ("the full list is in ~/work/list.toml, can we read it at the start?", "the full list is in ~/work/list.toml"),
+        ("I prefer plain functions, how can I change this class", "I prefer plain functions"),
+        ("I am not sure about the port, can you always log it?", ""),
+    ],
+)
+def test_a_request_behind_a_statement_is_cut_off(text: str, statement: str):
+    assert [words for _, words in signs(text)] == [statement] * bool(statement)
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "Implement the following plan:\nNever edit the lock file by hand.",

@@ -31,9 +31,11 @@ class LastingStatement:
 
 
 _FUTURE = re.compile(r"\b(?:in (?:the )?future|from now on|going forward|for the next)\b")
-_ASKS_FOR = re.compile(r"\b(?:can|could) (?:we|you)\b")
+_ASKS_FOR = re.compile(
+    r"\b(?:can|could) (?:we|you)(?: please)? (?:make sure|ensure|always|never|add|write|use|keep|stop)\b"
+)
 _ASKED_BEHIND = re.compile(
-    r"(?:, | - |; | so )(?:can|could|would|should|do|does|is|are|why|how|what|where|or)\b[^,;]{0,200}\?\s*$"
+    r"(?:, | - |; )(?:and |so |but )?(?:(?:can|could|would|should|do|does|is|are) (?:you|we|i|it|this|that|the|there)|(?:how|what|why) (?:can|do|does|should|could|would|if|is|are)|or [a-z]{2,8} [a-z]{1,8}\b[^,;]{0,80}\?\s*$)\b"
 )
 _BULLET = re.compile(r"^\s{0,3}(?:[-*+•]|\d{1,2}[.)]|[a-z][.)])\s+")
 _HEADING = re.compile(r"^\s{0,3}(?:#{1,6}\s|\*\*[^*]{2,80}\*\*:?\s*$|-{3,}\s*$|={3,}\s*$)")
@@ -70,13 +72,15 @@ def _sentences(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
 
 def _judged(sentence: str, place: int) -> LastingStatement | None:
     """Return the statement that a sentence is; None if it is none, or if that is not sure."""
+    said = sentence.lower().replace("\u2019", "'")
+    if len(said) != len(sentence) or not (_FUTURE.search(said) and _ASKS_FOR.search(said)):
+        asked = _ASKED_BEHIND.search(said)
+        sentence = sentence[: asked.start()] if asked is not None else sentence
+        said = said[: len(sentence)]
+        if any(one.search(said) for one in AGAINST):
+            return None
     if len(sentence) > _MOST_CHARACTERS or len(sentence.split()) < _LEAST_WORDS or "…" in sentence:
         return None
-    said = sentence.lower().replace("\u2019", "'")
-    if not (_FUTURE.search(said) and _ASKS_FOR.search(said)):
-        said = _ASKED_BEHIND.sub("", said)
-        if AGAINST.search(said):
-            return None
     if OWNS.search(sentence):
         return LastingStatement(sentence, "fact", "owner", place)
     for sign, kind, pattern in SIGNS:

@@ -169,7 +169,7 @@ _PATTERNS: tuple[tuple[str, LastingKind, str], ...] = (
     (
         "let's use",
         "decision",
-        r"\blet'?s (?:use|switch to|go with|settle on|stick (?:to|with)|standardi[sz]e on|call (?:it|this|them)|name (?:it|them)|default to) (?!(?:this|that|these|it|your|option|the (?:same|plan|first|second))\b|\d)",
+        r"\blet'?s (?:use|switch to|go with|settle on|stick (?:to|with)|standardi[sz]e on|call (?:it|this|them)|name (?:it|them)|default to) (?!(?:this|that|these|those|it|your|option|the (?:same|plan|first|second))\b|\d)",
     ),
     (
         "use not",
@@ -189,7 +189,7 @@ _PATTERNS: tuple[tuple[str, LastingKind, str], ...] = (
     (
         "should stay",
         "decision",
-        r"\bshould (?:stay|remain)\b|\bshould(?:n'?t| not) (?:ever|persist)\b|(?<!whether) [\w`]{2,40} stays? (?:in|on|for|as|until|till)\b",
+        r"\bshould (?:stay|remain)\b|\bshould(?:n'?t| not) (?:ever|persist)\b|(?<!whether) [\w`]{2,40} stays (?:in|on|for|as|until|till)\b|^we stay (?:on|with)\b",
     ),
     ("the word is", "decision", r"\bthe (?:right )?(?:word|term|name) is\b.{2,60}\bnot\b"),
     (
@@ -261,13 +261,26 @@ _PATTERNS: tuple[tuple[str, LastingKind, str], ...] = (
 OWNS = re.compile(r"\b[A-Z][a-z]{2,20} (?:owns|maintains|reviews|approves)\b")
 SIGNS = tuple((name, kind, re.compile(pattern)) for name, kind, pattern in _PATTERNS)
 
-AGAINST = re.compile(
-    r"""\?\s*$|^(?:what|why|how|which|who|any\ idea|(?:should|shall|can|could|would|do|does|did|is|are|will)\ (?:we|i|you|it|the|this|that|there))\b
-    | \b(?:never\ mind|nevermind|for\ now|this\ time|right\ now|at\ the\ moment|today|tonight|theoretically|hypothetically|as\ before|not\ yet)\b
-    | \b(?:maybe|perhaps|probably|might|not\ sure|i\ guess|i\ wonder|i\ assume|i\ believe|i\ suppose|i\ think\ we|seems?|looks\ like|it\ appears|i\ have\ a\ feeling|i\ feel\ like)\b
-    | \b(?:bugs?|buggy|broken|fail(?:s|ed|ing|ure)?|errors?\b(?!\ (?:are|messages))|crash(?:es|ed)?|wrong|incorrect(?:ly)?|weird|stuck|does(?:n'?t|\ not)\ work|not\ working|traceback|exception\b|still\ (?:not|the|get|see|has|have|trying))
-    | \b(?:it|console|terminal)\ says\b|\bwhen\ i\ (?:run|click|open|start|type)\b|\bi\ (?:click|get|see)\b|\\"
-    | \b(?:must|should)\ have\ [a-z]{3,15}(?:ed|en)\b
-    """,
-    re.VERBOSE,
+AGAINST = (
+    re.compile(
+        r"""\?\s*$|^(?:what|why|how|which|who|any\ idea|that's\ why)\b
+        | ^(?:\w{1,12},\ )?(?:should|shall|can|could|would|do|does|did|is|are|will)\ (?:we|i|you|it|the|this|that|there)\b
+        | \b(?:how|what|why)\ (?:can|do|does|should|could|would|if)\b""",
+        re.VERBOSE,
+    ),
+    re.compile(
+        r"""\b(?:never\ mind|nevermind|for\ now|this\ time|right\ now|at\ the\ moment|today|tonight|theoretically
+        | hypothetically|as\ before|not\ yet|maybe|perhaps|probably|might|not\ sure|i\ guess|i\ wonder|i\ assume|i\ believe
+        | i\ suppose|i\ think\ we|seems?|looks\ like|it\ appears|i\ have\ a\ feeling|i\ feel\ like)\b""",
+        re.VERBOSE,
+    ),
+    re.compile(
+        r"""\b(?:bugs?|buggy|broken|fail(?:s|ed|ing|ure)?|errors?\b(?!\ (?:are|messages))|crash(?:es|ed)?|wrong|weird|stuck
+        | incorrect(?:ly)?|does(?:n'?t|\ not)\ work|not\ working|traceback|exception\b
+        | still\ (?:not|the|get|see|has|have|trying))
+        | \b(?:it|console|terminal)\ says\b|\bwhen\ i\ (?:run|click|open|start|type)\b|\bi\ (?:click|get|see)\b|\\"
+        | \b(?:must|should)\ have\ [a-z]{3,15}(?:ed|en)\b""",
+        re.VERBOSE,
+    ),
 )
+"""A question; a moment or a doubt; a report of a fault."""
