@@ -66,6 +66,16 @@ def ids(memory_search: OwnSearch, query: str, **options: Any) -> list[str]:
     return [hit.id for hit in memory_search.search(query, **options)]
 
 
+def test_a_long_text_is_compared_by_its_nearest_passage(connection: apsw.Connection):
+    search = OwnSearch(MemoryIndex(connection, Letters()))
+    search.add([Remembered("long", "abba cede. " * 60 + "zzzzz yyyyy. " * 24), Remembered("short", "zy ab.")])
+    first, second = search.search("yz")
+    assert (first.id, second.id) == ("long", "short")
+    assert first.why["similarity"] == pytest.approx(1.0, abs=0.01)
+    assert first.why["nearest"] == 3
+    assert "nearest" not in second.why
+
+
 def test_what_was_added_is_found_by_the_very_next_search(memory_search: OwnSearch):
     assert memory_search.search("noodles") == []
     for one in talk():

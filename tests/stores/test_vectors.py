@@ -155,12 +155,24 @@ def test_vectors_of_two_embedders_never_mix(opener: Opener):
     assert found(second, given[3][:32], 50) == []
 
 
+def test_a_long_text_has_the_nearest_of_its_passages_and_is_found_as_a_whole(index: VectorIndex):
+    given = made(7)
+    numbers = put(index, [given[:4], given[4], given[5:]])
+    assert found(index, given[0], 1) == [numbers[0]]
+    table = VectorTable(connection_of(index), "e", DIMENSION)
+    best = table.passages(given[3] * 5, [*numbers, 99])
+    assert {number: place for number, (place, _) in best.items()} == {numbers[0]: 2, numbers[2]: 0}
+    assert best[numbers[0]][1] == pytest.approx(1.0, abs=0.01)
+    near = float(given[3] @ given[6] / np.linalg.norm(given[3]) / np.linalg.norm(given[6]))
+    assert best[numbers[2]][1] == pytest.approx(near, abs=0.01)
+
+
 def test_a_vector_of_another_length_is_refused(opener: Opener, index: VectorIndex):
     (number,) = put(index, made(1))
     with pytest.raises(DimensionError, match="length 64"):
         index.search(np.zeros(63), 1)
     with pytest.raises(DimensionError), transaction(connection_of(index)):
-        index.add([(number, np.zeros((2, 64)))])
+        index.add([(number, np.zeros((2, 63)))])
     with pytest.raises(DimensionError, match="another id"):
         opener("e", 32).search(np.zeros(32), 1)
 

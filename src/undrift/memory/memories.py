@@ -15,6 +15,7 @@ from undrift.core.contradict.verdicts import judge, slots_of
 from undrift.core.memory.brief import is_brief
 from undrift.core.memory.decay import apply_decay_by_type, ranked
 from undrift.core.memory.dispute import with_disputes
+from undrift.core.memory.passages import explained
 from undrift.core.memory.quotas import STRONG, HitStanding, stratum_of, within_quotas
 from undrift.core.memory.relevance import is_relevant
 from undrift.core.memory.restatements import merged_into, said_from, times_restated, with_restatement, with_restating
@@ -144,12 +145,14 @@ class Memories:
         viewer = self.viewer(seq)
         is_merged = self._context.user_records is not None  # what holds everywhere may lie in another store
         wanted = self.repository.most_ranked(k + _MORE)
-        found = self.repository.find(
-            query, viewer, k=wanted, only=Filter(types=types), has_others=is_merged, explains=True
-        )
+        found, words = self.repository.find(query, viewer, k=wanted, only=Filter(types=types), has_others=is_merged)
         entries = self.repository.read.by_id([hit.id for hit in found], viewer)
-        fitting = [hit for hit in found if hit.id in entries and is_relevant(hit.why)]
-        scored = [ScoredMemoryEntry(entries[hit.id], hit.score, 0.0, hit.why) for hit in fitting]
+        hits = [
+            ScoredMemoryEntry(entry, hit.score, 0.0, explained(entry.content, hit.why, words))
+            for hit in found
+            if (entry := entries.get(hit.id)) is not None
+        ]
+        scored = [hit for hit in hits if is_relevant(hit.why)]
         scored = self.repository.reranked(query, scored)
         scored += self._stated(query, {one.entry.id for one in scored}, types, viewer)
         if as_of_ms is not None or only_valid:
@@ -208,7 +211,7 @@ class Memories:
         said = {*(one.id for one in same), entry.id}
         if known:
             return _restated(known[-1], with_restatement(known[-1], entry), digest, said)
-        like = repository.find(entry.content, viewer, k=_MOST_NOMINATED)
+        like = repository.like(entry.content, viewer, k=_MOST_NOMINATED)
         like = like[:_NOMINATED] + [
             one for one in like[_NOMINATED:] if one.why.get("similarity", 0.0) >= _LEAST_SIMILARITY
         ]

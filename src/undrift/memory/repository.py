@@ -80,21 +80,14 @@ class MemoryRepository:
         return (*updates, self._with_parts(lambda embedder: embedded(embedder, lines)))
 
     def find(
-        self,
-        query: str,
-        viewer: Viewer,
-        *,
-        k: int,
-        only: Filter = ALL,
-        has_others: bool = False,
-        explains: bool = False,
-    ) -> list[Hit]:
+        self, query: str, viewer: Viewer, *, k: int, only: Filter = ALL, has_others: bool = False
+    ) -> tuple[list[Hit], dict[str, float]]:
         """Find the memories that fit a query best, among those that a viewer may see; see `MemorySearch.search`.
 
-        `explains`: whether each hit says which passage of its text fits best; see `MemorySearch.explained`.
+        Returns the words of the query as well, each with its rarity.
         """
 
-        def found(index: SearchedMemories) -> list[Hit]:
+        def found(index: SearchedMemories) -> tuple[list[Hit], dict[str, float]]:
             search = MemorySearch(index)
             hits = search.search(
                 query,
@@ -104,9 +97,15 @@ class MemoryRepository:
                 of_the_past=viewer.seq is not None,
                 has_others=has_others,
             )
-            return search.explained(query, hits) if explains else hits
+            return hits, search.rarities(query)
 
         return self._asked(found)
+
+    def like(self, text: str, viewer: Viewer, *, k: int) -> list[Hit]:
+        """Find the memories that are most like a new one."""
+        return self._asked(
+            lambda index: MemorySearch(index).search(text, k=k, accept=lambda ids: index.visible(ids, viewer))
+        )
 
     def frequencies(self, words: Sequence[str]) -> tuple[int, list[int]]:
         """Return the number of memories that can be found, and for each word the number of those that hold it."""

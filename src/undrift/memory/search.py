@@ -6,10 +6,10 @@ Law: ranks what the index of the store finds, and keeps nothing. Without an embe
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from undrift.core.memory.merging import rarity
-from undrift.core.memory.passages import best_passage
 from undrift.core.memory.quotas import STRONG, HitStanding, stratum_of, within_quotas
 from undrift.core.memory.retrieve import (
     WEIGHTS,
@@ -68,7 +68,7 @@ class Hit(NamedTuple):
     """A found memory; `score` is 0 to 1 and comparable within one search, `why` has its parts (`core.retrieve`).
 
     `why["held"]`: of a user's statement, the share of the question's words, weighed by their rarity in such statements, and less in a long text.
-    `why["passage"]`, `why["coverage"]`: see `MemorySearch.explained`.
+    `why["nearest"]`: the number of the passage of a long text that is nearest by its vector.
     """
 
     id: str
@@ -82,6 +82,8 @@ class _Found(NamedTuple):
     lexical: Mapping[int, float]
     dense: Mapping[int, float]
     places: Mapping[int, MemoryPlace]
+    nearest: Mapping[int, int] = MappingProxyType({})
+    """The passage of a long text that is nearest by its vector."""
 
     @property
     def held(self) -> Mapping[int, float]:
@@ -100,7 +102,8 @@ class _Found(NamedTuple):
         scale = most / max(trusted.lexical.values(), default=1.0)
         scaled = {number: score * scale for number, score in trusted.lexical.items()}
         lexical = {**self.lexical, **scaled} if is_flood else {**scaled, **self.lexical}
-        return _Found(lexical, {**trusted.dense, **self.dense}, {**trusted.places, **self.places})
+        nearest = {**trusted.nearest, **self.nearest}
+        return _Found(lexical, {**trusted.dense, **self.dense}, {**trusted.places, **self.places}, nearest)
 
 
 _NOTHING = _Found({}, {}, {})
@@ -156,25 +159,15 @@ class MemorySearch:
             return HitStanding(stratum_of(place.tier), place.source, one.why.get("held", 0.0) >= STRONG)
 
         best = within_quotas(ranked, standing, k)
-        return [Hit(places[one.number].id, one.score, one.why) for one in best]
+        nearest = {**users.nearest, **found.nearest}
+        whys = [{**one.why, "nearest": nearest[one.number]} if one.number in nearest else one.why for one in best]
+        return [Hit(places[one.number].id, one.score, why) for one, why in zip(best, whys, strict=True)]
 
-    def explained(self, query: str, hits: Sequence[Hit]) -> list[Hit]:
-        """Add to each hit the passage of its text that fits the query best, where the index knows the texts.
-
-        ``passage``: its first character and the one after its last. ``coverage``: the share of the query's words that it
-        holds, 0 to 1, each weighed by its rarity; it compares between searches.
-        """
+    def rarities(self, query: str) -> dict[str, float]:
+        """Return the words of a query that are searched, each with its rarity among the memories."""
         words = self._parsed(query).words
         total, counts = self._index.frequencies(words)
-        weights = rarity(total, dict(zip(words, counts, strict=True)))
-        texts = self._index.texts([hit.id for hit in hits])
-        best = {one: best_passage(text, weights) for one, text in texts.items()}
-        return [
-            hit._replace(why={**hit.why, "passage": list(best[hit.id][0]), "coverage": best[hit.id][1]})
-            if hit.id in best
-            else hit
-            for hit in hits
-        ]
+        return rarity(total, dict(zip(words, counts, strict=True)))
 
     # ------------------------------------------------------------------------------------------------------- the parts
 
@@ -201,7 +194,9 @@ class MemorySearch:
                 break
             fetched *= _MORE  # too many of them are hidden
         by_words, by_vectors = (dict(hits[:pool]) for hits in seen)
-        return _Found(by_words, by_vectors, places)
+        passages = self._index.passages(vector, by_vectors) if by_vectors else {}
+        by_passages = {number: passages.get(number, (0, score))[1] for number, score in by_vectors.items()}
+        return _Found(by_words, by_passages, places, {number: nearest for number, (nearest, _) in passages.items()})
 
     def _ranked(self, found: "_Found", asked: Query) -> list[Ranked]:
         vectored = found.dense if self._index.embedder is not None else None

@@ -4,7 +4,7 @@ Law: nothing is loaded before the first text is embedded, and nothing is ever fe
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 from undrift.errors import StoreError
 from undrift.stores.memory_values import MemoryLine, MemoryLines
 from undrift.values.extras import command_for
+from undrift.values.passages import LONGEST_PASSAGE, passages_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Embedder", "WordLlamaEmbedder", "embedded", "is_installed", "vector_of"]
+__all__ = ["Embedder", "WordLlamaEmbedder", "embedded", "is_installed", "vector_of", "vectors_of"]
 
 _CONFIG = "l2_supercat"
 _MOST_CHARACTERS = 8_000
@@ -64,12 +65,12 @@ class WordLlamaEmbedder:
 
     @property
     def id(self) -> str:
-        """The configuration, the length, and the version of the package with the weights."""
+        """The configuration, the length, the version of the package with the weights, and the cut of long texts."""
         if not self._id:
             from importlib.metadata import PackageNotFoundError, version
 
             try:
-                self._id = f"wordllama/{_CONFIG}/{self.dimension}/{version('wordllama')}"
+                self._id = f"wordllama/{_CONFIG}/{self.dimension}/{version('wordllama')}/passages-{LONGEST_PASSAGE}"
             except PackageNotFoundError as error:
                 raise _missing() from error
         return self._id
@@ -137,4 +138,18 @@ def embedded(embedder: Embedder | None, lines: Sequence[MemoryLine]) -> MemoryLi
     """
     if embedder is None or not lines:
         return MemoryLines(lines)
-    return MemoryLines(lines, embedder.id, embedder.dimension, embedder.embed([one.text for one in lines]))
+    return MemoryLines(lines, embedder.id, embedder.dimension, vectors_of(embedder, [one.text for one in lines]))
+
+
+def vectors_of(embedder: Embedder, texts: Sequence[str]) -> Iterable[Any]:
+    """Return the vector of each text; one that adds words up gets the vectors of a long text's passages below its own.
+
+    Raises StoreError: the embedder cannot be loaded.
+    """
+    if not embedder.adds_words:
+        return embedder.embed(texts)
+    cut = [passages_of(text) for text in texts]
+    return [
+        embedder.embed([text, *(text[start:end] for start, end in some)] if len(some) > 1 else [text])
+        for text, some in zip(texts, cut, strict=True)
+    ]

@@ -82,6 +82,13 @@ class SearchedMemories(Protocol):
         """
         ...
 
+    def passages(self, vector: Any, numbers: Collection[int]) -> Mapping[int, tuple[int, float]]:
+        """Return for some memories the number of the passage that is nearest to a vector, and its cosine.
+
+        The passages are those of `passages_of`. A memory is skipped if the index has only the vector of its whole text.
+        """
+        ...
+
     def places(self, numbers: Collection[int], only: Filter = ALL) -> dict[int, MemoryPlace]:
         """Return the place of each memory among its neighbours, and the neighbours' speakers."""
         ...
@@ -96,10 +103,6 @@ class SearchedMemories(Protocol):
 
     def visible(self, ids: Collection[str], viewer: Viewer) -> set[str]:
         """Return those ids whose memories the viewer may see."""
-        ...
-
-    def texts(self, ids: Sequence[str]) -> Mapping[str, str]:
-        """Return the texts of memories by id; unknown ids are skipped, all of them where the index knows no texts."""
         ...
 
 

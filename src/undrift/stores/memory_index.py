@@ -13,7 +13,7 @@ import apsw
 from undrift.stores import memories, memory_moves, memory_search, timeline, vectors
 from undrift.stores.cleaning import wash
 from undrift.stores.database import Database
-from undrift.stores.embed import Embedder, embedded
+from undrift.stores.embed import Embedder, embedded, vectors_of
 from undrift.stores.exact_index import ExactIndex
 from undrift.stores.memory_contract import LinesOf
 from undrift.stores.memory_filter import ALL, Filter
@@ -160,7 +160,7 @@ class MemoryIndex:
                 ids = memory_search.ids_of(self._connection, numbers)
                 texts = self._texts(list(ids.values()))
                 found = {number: texts[one] for number, one in ids.items() if one in texts}
-                made = self.embedder.embed(list(found.values())) if self.embedder is not None and found else ()
+                made = vectors_of(self.embedder, list(found.values())) if self.embedder is not None and found else ()
                 with self._writing():
                     self._table.add(zip(found, made, strict=True))
                 self._complete_until = numbers[-1]
@@ -180,6 +180,9 @@ class MemoryIndex:
             only = replace(only, is_active=True)
         return self._index.search(vector, limit, only)
 
+    def passages(self, vector: Any, numbers: Collection[int]) -> Mapping[int, tuple[int, float]]:
+        return {} if self._table is None else self._table.passages(vector, numbers)
+
     def places(self, numbers: Collection[int], only: Filter = ALL) -> dict[int, MemoryPlace]:
         return memory_search.places(self._connection, numbers, only)
 
@@ -191,9 +194,6 @@ class MemoryIndex:
 
     def visible(self, ids: Collection[str], viewer: Viewer) -> set[str]:
         return memories.visible(self._connection, ids, viewer)
-
-    def texts(self, ids: Sequence[str]) -> Mapping[str, str]:
-        return {} if self._texts is None else self._texts(ids)
 
     @contextmanager
     def _writing(self) -> Iterator[None]:

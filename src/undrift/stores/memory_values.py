@@ -125,7 +125,7 @@ class MemoryLines(NamedTuple):
     Args:
         embedder: The id of the vectors' embedder; empty if there are no vectors.
         dimension: The length of each vector.
-        vectors: One for each line.
+        vectors: One for each line; or several rows, its own and below it those of its passages.
     """
 
     lines: Sequence[MemoryLine]

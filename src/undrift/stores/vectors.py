@@ -34,6 +34,9 @@ __all__ = [
 Scored = list[tuple[int, float]]
 """Number of a memory and its cosine, above 0; best first, among equals the newest first."""
 
+_MOST_OF_A_BYTE = 127.0
+_LEAST = 1e-9
+
 _CREATE = """
 CREATE TABLE memory_embedders(
     key INTEGER PRIMARY KEY,
@@ -61,14 +64,17 @@ _REMOVE = "DELETE FROM memory_vectors WHERE embedder = ? AND number = ?"
 _REMOVED = "UPDATE memory_embedders SET removals = removals + 1 WHERE key = ?"
 _SAVE = """UPDATE memory_embedders SET indexed_until = ?, indexed_removals = ?, indexed_rows = ?, generation = ?
     WHERE key = ?"""
-_NEWER = """SELECT v.entry, v.number, l.seq, l.tier, CAST(l.scope AS BLOB), CAST(l.source AS BLOB), CAST(l.type AS BLOB), v.vector
+_NEWER = """SELECT v.entry, v.number, l.seq, l.tier, CAST(l.scope AS BLOB), CAST(l.source AS BLOB), CAST(l.type AS BLOB),
+    substr(v.vector, 1, ?)
     FROM memory_vectors v CROSS JOIN memory_lines l ON l.number = v.number
     WHERE v.entry > ? AND v.embedder = ? ORDER BY v.entry"""
 _NUMBERS = "SELECT number FROM memory_vectors WHERE embedder = ?"
 _OF_FILTER = "SELECT l.number FROM memory_lines l WHERE {} ORDER BY l.number DESC LIMIT ?"
 _COUNT_NEWER = "SELECT count(*) FROM (SELECT 1 FROM memory_vectors WHERE entry > ? AND embedder = ? LIMIT ?)"
-_SOME = """SELECT number, vector FROM memory_vectors
+_SOME = """SELECT number, substr(vector, 1, ?) FROM memory_vectors
     WHERE embedder = ? AND number IN (SELECT value FROM json_each(?)) ORDER BY number"""
+_PASSAGES = """SELECT number, substr(vector, ?1 + 1) FROM memory_vectors
+    WHERE embedder = ?2 AND number IN (SELECT value FROM json_each(?3)) AND length(vector) > ?1 ORDER BY number"""
 _SEQ = """SELECT coalesce(max(l.seq), 0) FROM memory_vectors v CROSS JOIN memory_lines l ON l.number = v.number
     WHERE v.embedder = ?"""
 _MISSING = """SELECT l.number FROM memory_lines l
@@ -193,16 +199,16 @@ class VectorTable:
         self.connection.execute(_SAVE, values)
 
     def add(self, vectors: Iterable[tuple[int, Any]]) -> None:
-        """Store vectors, scaled to length 1."""
+        """Store vectors, scaled to length 1; of several rows, the first is the text's, and the others its passages'."""
         owner = self.state.key or self._owner()
         for number, vector in vectors:
-            self.connection.execute(_ADD, (owner, number, self.unit(vector).astype("<f4").tobytes()))
+            self.connection.execute(_ADD, (owner, number, self._stored(vector)))
 
     def newer(self, entry: int, state: VectorState) -> Batch:
         """Read the vectors of all rows after row `entry`."""
         import numpy as np
 
-        rows = self._rows(_NEWER, entry, state.key)
+        rows = self._rows(_NEWER, self._bytes, entry, state.key)
         entries, numbers, seqs, tiers, scopes, sources, types, blobs = zip(*rows, strict=True) if rows else [()] * 8
         vectors = np.frombuffer(b"".join(blobs), "<f4").reshape(len(rows), self.dimension)
         return Batch(entries, numbers, seqs, tiers, scopes, sources, types, vectors)
@@ -228,9 +234,31 @@ class VectorTable:
         """Return the best of some memories by cosine; memories without a vector are skipped."""
         import numpy as np
 
-        rows = self._rows(_SOME, state.key, json.dumps(sorted(numbers)))
+        rows = self._rows(_SOME, self._bytes, state.key, json.dumps(sorted(numbers)))
         vectors = np.frombuffer(b"".join(vector for _, vector in rows), "<f4").reshape(len(rows), self.dimension)
         return best([number for number, _ in rows], cosines(vectors, query).tolist(), k)
+
+    def passages(self, query: Any, numbers: Collection[int]) -> dict[int, tuple[int, float]]:
+        """Return for long texts the number of the passage that is nearest to a vector, and its cosine.
+
+        A memory without vectors of passages is skipped: its text is short, or was embedded whole.
+        """
+        import numpy as np
+
+        rows = self._rows(_PASSAGES, self._bytes, self.state.key, json.dumps(sorted(numbers)))
+        if not rows:
+            return {}
+        counts = [len(blob) // self.dimension for _, blob in rows]
+        joined = b"".join(blob[: count * self.dimension] for (_, blob), count in zip(rows, counts, strict=True))
+        vectors = np.frombuffer(joined, np.int8).reshape(-1, self.dimension).astype(np.float32)
+        lengths = np.sqrt((vectors * vectors).sum(axis=1))
+        scores = cosines(vectors, self.unit(query)) / np.where(lengths > 0.0, lengths, 1.0)
+        found, start = {}, 0
+        for (number, _), count in zip(rows, counts, strict=True):
+            nearest = int(scores[start : start + count].argmax())
+            found[number] = (nearest, float(scores[start + nearest]))
+            start += count
+        return found
 
     def unit(self, vector: Any) -> "NDArray[Any]":
         """Scale a vector to length 1; values that are not finite count as zero.
@@ -247,6 +275,23 @@ class VectorTable:
         finite = np.nan_to_num(given.astype(np.float64), nan=0.0, posinf=0.0, neginf=0.0)
         length = float(np.sqrt(np.sum(finite * finite)))
         return (finite / length if length else finite).astype(np.float32)
+
+    @property
+    def _bytes(self) -> int:
+        """The bytes of the vector of a whole text; those of its passages follow."""
+        return 4 * self.dimension
+
+    def _stored(self, vector: Any) -> bytes:
+        """Return the bytes of a vector; a passage's numbers take a byte each, as only the best of a few is looked for."""
+        import numpy as np
+
+        rows = np.asarray(vector, np.float32)
+        whole, *passages = rows if rows.ndim == 2 and len(rows) else [rows]
+        units = [self.unit(one) for one in passages]
+        small = [
+            np.rint(one * (_MOST_OF_A_BYTE / max(float(np.abs(one).max()), _LEAST))).astype(np.int8) for one in units
+        ]
+        return bytes(self.unit(whole).astype("<f4").tobytes() + b"".join(one.tobytes() for one in small))
 
     def _owner(self) -> int:
         add = "INSERT INTO memory_embedders(id, dimension) VALUES(?, ?) RETURNING key"

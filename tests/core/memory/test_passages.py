@@ -5,7 +5,8 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from undrift.core.memory.passages import LONGEST_PASSAGE, Passage, best_passage, passage_in, passages_of
+from undrift.core.memory.passages import best_passage, passage_in
+from undrift.values.passages import LONGEST_PASSAGE, Passage, passages_of
 
 _TEXTS = st.text(alphabet=st.sampled_from("ab .!?\n\t\u2028é"), max_size=2_000)
 
@@ -31,5 +32,6 @@ def test_the_best_passage_holds_most_of_the_question_in_any_form_of_its_words() 
 
 def test_without_a_word_of_the_question_the_first_passage_stands_for_the_text_and_covers_nothing() -> None:
     assert best_passage("One. " * 200, {"zebra": 1.0}) == (Passage(0, 299), 0.0)
+    assert best_passage("One. " * 200, {"zebra": 1.0}, 2)[0] == Passage(600, 899)
     assert best_passage("", {}) == (Passage(0, 0), 0.0)
     assert passage_in("whole", {}) == "whole"

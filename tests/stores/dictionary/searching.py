@@ -119,6 +119,9 @@ class SearchedLines:
                 found.append((number, _cosine(vector, other)))
         return sorted((one for one in found if one[1] > 0), key=lambda one: (-one[1], -one[0]))[:limit]
 
+    def passages(self, vector: Any, numbers: Collection[int]) -> dict[int, tuple[int, float]]:
+        return {}
+
     def places(self, numbers: Collection[int], only: Filter = ALL) -> dict[int, MemoryPlace]:
         wanted = [number for number in numbers if number in self._lines]
         found = {number: self._place(number) for number in wanted if _passes(self._lines[number], only)}
@@ -140,10 +143,6 @@ class SearchedLines:
         events = active(self._home, viewer.session_id, viewer.seq)
         entries = [events[one].entry for one in ids if one in events]
         return {one.id for one in entries if one is not None and sees(viewer, one)}
-
-    def texts(self, ids: Sequence[str]) -> dict[str, str]:
-        texts = {line.id: line.text for line in self._lines.values()}
-        return {one: texts[one] for one in ids if one in texts}
 
     def _place(self, number: int) -> MemoryPlace:
         line = self._lines[number]

@@ -38,7 +38,7 @@ def words_written(text: str) -> list[str]:
 
 def words_of(text: str) -> list[str]:
     """Return the words of a text in lower case, with repetitions."""
-    return [word.casefold() for word in words_written(text)]
+    return [word[:_LONGEST_WORD].casefold() for word in _WORD.findall(text)]
 
 
 def speaker_key(name: str) -> str:
