@@ -1,10 +1,11 @@
-"""What each ingredient of the search is worth: ``python -m bench.retrieval_parts LOCOMO.json [--large N]``.
+"""The worth of each ingredient of the search: ``python -m bench.retrieval_parts LOCOMO.json [BEAM] [--large N]``.
 
-Reads LoCoMo conversations (a JSON list of samples), one memory for each dialogue turn, one query for each question that
-names its evidence. The parameters of `core.retrieve.Weights` were chosen on the first two conversations; the others were
-not looked at before. any@k is the share of questions with at least one turn of the evidence among the first k hits. With
-``--users 0.5`` half of the turns, by a hash of their ids, are said by a user and the others by an agent. With
-``--large`` it times N memories made of the same sentences, beside a bare numpy scan and a bare FTS5 query.
+Reads LoCoMo conversations (a JSON list of samples), one memory for each dialogue turn, and one query for each question that
+names its evidence; and BEAM's folders, one memory for each message. The parameters of `core.retrieve.Weights` were chosen
+on the first two LoCoMo conversations and on BEAM's odd ones; the others were read once, when the choice stood. any@k is
+the share of questions with at least one turn of the evidence among the first k hits. With ``--users 0.5`` half of the
+turns, by a hash of their ids, are said by a user and the others by an agent. With ``--large`` it times N memories made of
+the same sentences, beside a bare numpy scan and a bare FTS5 query; with BEAM also of its long messages.
 """
 
 import argparse
@@ -13,7 +14,7 @@ import re
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -33,20 +34,25 @@ from undrift.stores.memory_index import MemoryIndex
 from undrift.stores.migrations import migrate
 from undrift.values.memory import TRUST_TIERS
 
-__all__ = ["Conversation", "Variant", "conversations", "main", "variants"]
+__all__ = ["Conversation", "Variant", "conversations", "main", "messages", "variants"]
 
 _CHOSEN_ON = 2
-_KS = (1, 5, 10, 20)
+_KS = (1, 5, 10)
 _ADVERSARIAL = 5
 _SESSION = re.compile(r"session_(\d+)")
+_MARK = re.compile(r"->->.*$")
 
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """Its turns as memories, and its questions with the ids of the turns that hold the answer."""
+    """Its turns as memories, and its questions with the ids of the turns that hold the answer.
+
+    `is_chosen`: whether the parameters were chosen on it.
+    """
 
     turns: Sequence[Remembered]
     questions: Sequence[tuple[str, frozenset[str]]]
+    is_chosen: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +63,22 @@ class Variant:
     parsed: Callable[[OwnSearch, str], Query] | None
     weights: Weights
     dense: bool = False
+    has_passages: bool = True
+
+
+class _WholeTexts(MemoryIndex):
+    """An index that has no vectors of passages."""
+
+    def passages(self, *_: Any) -> Mapping[int, tuple[int, float]]:
+        return {}
 
 
 class _Trial(OwnSearch):
     """The search with another way to take a query apart."""
 
     def __init__(self, connection: apsw.Connection, variant: Variant, embedder: Embedder | None) -> None:
-        super().__init__(MemoryIndex(connection, embedder if variant.dense else None), weights=variant.weights)
+        index = (MemoryIndex if variant.has_passages else _WholeTexts)(connection, embedder if variant.dense else None)
+        super().__init__(index, weights=variant.weights)
         self._variant = variant
 
     def _parsed(self, query: str) -> Query:
@@ -73,8 +88,9 @@ class _Trial(OwnSearch):
 
 def conversations(path: Path) -> Iterator[Conversation]:
     """Read the conversations of a LoCoMo file; questions without evidence and adversarial ones are left out."""
-    for sample in json.loads(path.read_text(encoding="utf-8")):
-        talk, turns = sample["conversation"], []
+    for place, sample in enumerate(json.loads(path.read_text(encoding="utf-8"))):
+        talk = sample["conversation"]
+        turns: list[Remembered] = []
         sessions = sorted((int(match[1]), name) for name in talk if (match := _SESSION.fullmatch(name)))
         for number, name in sessions:
             for turn in talk[name]:
@@ -88,44 +104,80 @@ def conversations(path: Path) -> Iterator[Conversation]:
             gold = frozenset(named) & known
             if gold and question["category"] != _ADVERSARIAL:
                 questions.append((question["question"], gold))
-        yield Conversation(turns, questions)
+        yield Conversation(turns, questions, place < _CHOSEN_ON)
+
+
+def messages(folder: Path) -> Iterator[Conversation]:
+    """Read BEAM's conversations, each a folder with a number; questions without evidence are left out."""
+    for place in sorted((one for one in folder.iterdir() if one.name.isdigit()), key=lambda one: int(one.name)):
+        turns: list[Remembered] = []
+        for number, block in enumerate(json.loads((place / "chat.json").read_text(encoding="utf-8"))):
+            for said in chain.from_iterable(block["turns"]):
+                if text := _MARK.sub("", said["content"]).strip():
+                    turns.append(Remembered(str(said["id"]), text, f"session {number}", said["role"], len(turns)))
+        known = {turn.id for turn in turns}
+        asked = json.loads((place / "probing_questions.json").read_text(encoding="utf-8"))
+        questions = [
+            (one["question"], gold)
+            for one in chain.from_iterable(asked.values())
+            if (gold := frozenset(map(str, _numbers(one.get("source_chat_ids")))) & known)
+        ]
+        yield Conversation(turns, questions, int(place.name) % 2 == 1)
+
+
+def _numbers(value: Any) -> set[int]:
+    """Return all numbers in a nested value."""
+    if isinstance(value, int):
+        return set() if isinstance(value, bool) else {value}
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return set().union(*map(_numbers, inner))
 
 
 def variants() -> list[Variant]:
     """Return the rows: each adds one ingredient to the one before; the last ones take one away or stand alone."""
     bare = Weights(
-        dense=0.0,
-        after=0.0,
-        after_question=0.0,
-        before=0.0,
-        second_after=0.0,
-        second_before=0.0,
-        speaker=1.0,
-        question=1.0,
-    )
+        dense=0.4, dense_long=0.4, together=0.0, after=0.0, after_question=0.0, before=0.0, second_after=0.0,
+        second_before=0.0, speaker=1.0, user=1.0, question=1.0,
+    )  # fmt: skip
+    alone = replace(bare, dense=1.0, dense_long=1.0)
     near = replace(
         bare, after=WEIGHTS.after, after_question=WEIGHTS.after, before=WEIGHTS.before,
         second_after=WEIGHTS.second_after, second_before=WEIGHTS.second_before,
     )  # fmt: skip
     answers = replace(near, after_question=WEIGHTS.after_question)
     speaker = replace(answers, speaker=WEIGHTS.speaker)
+    statement = replace(speaker, question=WEIGHTS.question)
+    user = replace(statement, user=WEIGHTS.user)
+    together = replace(user, together=WEIGHTS.together)
+    without = {
+        "neighbours": replace(bare, dense_long=WEIGHTS.dense_long, together=WEIGHTS.together, speaker=WEIGHTS.speaker,
+            user=WEIGHTS.user, question=WEIGHTS.question),
+        "the speaker's prior": replace(WEIGHTS, speaker=1.0, user=1.0),
+        "the statements' prior": replace(WEIGHTS, question=1.0),
+        "the first person": replace(WEIGHTS, user=1.0),
+        "words that stand together": replace(WEIGHTS, together=0.0),
+        "the share that grows with the length": replace(WEIGHTS, dense_long=WEIGHTS.dense),
+    }  # fmt: skip
     rows = [
         Variant("words alone, every word of the query", lambda _, query: _all_words(query), bare),
         Variant("+ stop list", lambda _, query: parse(query), bare),
-        Variant("+ the named speaker is no word to look for", None, bare),
+        Variant("+ the named speaker is not searched", None, bare),
         Variant("+ neighbours within the source", None, near),
-        Variant("+ what follows a question answers it", None, answers),
+        Variant("+ the text after a question answers it", None, answers),
         Variant("+ prior for the named speaker", None, speaker),
-        Variant("+ prior for statements (the base install)", None, WEIGHTS),
-        Variant("+ vectors (extra `vectors`)", None, WEIGHTS, dense=True),
-        Variant("all but neighbours", None, replace(bare, dense=WEIGHTS.dense, speaker=WEIGHTS.speaker,
-                question=WEIGHTS.question), dense=True),
-        Variant("all but the speaker's prior", None, replace(WEIGHTS, speaker=1.0), dense=True),
-        Variant("all but the statements' prior", None, replace(WEIGHTS, question=1.0), dense=True),
-        Variant("vectors alone, of every word of the query", lambda _, query: replace(_all_words(query), words=()),
-                replace(bare, dense=1.0), dense=True),
-        Variant("vectors alone, of the words that carry meaning", lambda trial, query: replace(
-                OwnSearch._parsed(trial, query), words=()), replace(bare, dense=1.0), dense=True),
+        Variant("+ prior for statements", None, statement),
+        Variant("+ a question in the first person is a user's", None, user),
+        Variant("+ words that stand together (the base install)", None, together),
+        Variant("+ vectors of whole texts (extra `vectors`)", None, together, dense=True, has_passages=False),
+        Variant("+ their share grows with the length", None, WEIGHTS, dense=True, has_passages=False),
+        Variant("+ vectors of passages (all)", None, WEIGHTS, dense=True),
+        *(Variant(f"all but {name}", None, weights, dense=True) for name, weights in without.items()),
+        Variant("vectors alone, every word of the query", lambda _, query: replace(_all_words(query), words=()), alone,
+                dense=True, has_passages=False),
+        Variant("vectors alone, words with meaning", lambda trial, query: replace(
+                OwnSearch._parsed(trial, query), words=()), alone, dense=True, has_passages=False),
+        Variant("vectors alone, of passages", lambda trial, query: replace(
+                OwnSearch._parsed(trial, query), words=()), alone, dense=True),
     ]  # fmt: skip
     return [row for row in rows if not row.dense or is_installed()]
 
@@ -162,27 +214,27 @@ def _judged(trial: OwnSearch, talk: Conversation, seconds: list[float]) -> list[
     return rows
 
 
-def _table(talks: Sequence[Conversation]) -> Iterator[str]:
+def _table(corpora: Mapping[str, Sequence[Conversation]]) -> Iterator[str]:
+    """Yield the rows, each with the halves to choose by and the halves kept aside."""
     embedder = WordLlamaEmbedder() if is_installed() else None
-    yield f"| | {_CHOSEN_ON} to choose by: any@5 / @10 | {len(talks) - _CHOSEN_ON} left out: any@1 / @5 / @10 / @20 | all: any@5 / @10 | CPU ms p50 |"
-    yield "| --- | --- | --- | --- | --- |"
+    halves = [(name, is_chosen) for name in corpora for is_chosen in (True, False)]
+    heads = [f"{name}, {'to choose by' if is_chosen else 'kept aside'}" for name, is_chosen in halves]
+    yield f"| any@1 / @5 / @10 | {' | '.join(heads)} | CPU ms p50 |"
+    yield f"| --- |{' --- |' * (len(heads) + 1)}"
     for variant in variants():
-        rows: list[list[list[bool]]] = []
+        found: dict[tuple[str, bool], list[list[bool]]] = {half: [] for half in halves}
         seconds: list[float] = []
-        for talk in talks:
-            with _opened() as connection:
-                trial = _Trial(connection, variant, embedder)
-                trial.add(talk.turns)
-                trial.search("warm up")
-                rows.append(_judged(trial, talk, seconds))
-        chosen, left_out = (list(chain.from_iterable(part)) for part in (rows[:_CHOSEN_ON], rows[_CHOSEN_ON:]))
+        for name, talks in corpora.items():
+            for talk in talks:
+                with _opened() as connection:
+                    trial = _Trial(connection, variant, embedder)
+                    trial.add(talk.turns)
+                    trial.search("warm up")
+                    found[name, talk.is_chosen] += _judged(trial, talk, seconds)
         p50 = 1e3 * sorted(seconds)[len(seconds) // 2]
-        yield (
-            f"| {variant.name} | {_shares(chosen, 5, 10)} | {_shares(left_out, *_KS)} "
-            f"| {_shares(chosen + left_out, 5, 10)} | {p50:.1f} |"
-        )
-    counts = [len(talk.questions) for talk in talks]
-    yield f"\nn = {sum(counts[:_CHOSEN_ON])} questions to choose by, {sum(counts[_CHOSEN_ON:])} left out; {sum(len(talk.turns) for talk in talks)} turns."
+        yield f"| {variant.name} | {' | '.join(_shares(found[half], *_KS) for half in halves)} | {p50:.1f} |"
+    counts = [sum(len(talk.questions) for talk in corpora[name] if talk.is_chosen is chosen) for name, chosen in halves]
+    yield f"\n{', '.join(f'{head}: {count} questions' for head, count in zip(heads, counts, strict=True))}"
 
 
 def _shares(rows: Sequence[Sequence[bool]], *ks: int) -> str:
@@ -272,13 +324,18 @@ def main(arguments: list[str]) -> int:
     """Print the table, and with ``--large`` the times."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("path", type=Path)
+    parser.add_argument("beam", type=Path, nargs="?", help="the folder with BEAM's conversations")
     parser.add_argument("--users", type=float, default=0.0, metavar="SHARE", help="the share of turns of a user")
     parser.add_argument(
         "--large", type=int, default=0, metavar="N", help="time N made-up memories instead of the table"
     )
     wanted = parser.parse_args(arguments)
-    talks = [_of_users(talk, wanted.users) for talk in conversations(wanted.path)]
-    for line in _large(talks, wanted.large) if wanted.large else _table(talks):
+    corpora = {"LoCoMo": [_of_users(talk, wanted.users) for talk in conversations(wanted.path)]}
+    if wanted.beam:
+        corpora["BEAM"] = [_of_users(talk, wanted.users) for talk in messages(wanted.beam)]
+    for name, talks in corpora.items() if wanted.large else ():
+        print(f"\nmade of {name}:", *_large(talks, wanted.large), sep="\n", flush=True)
+    for line in _table(corpora) if not wanted.large else ():
         print(line, flush=True)
     return 0
 
