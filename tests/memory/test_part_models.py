@@ -22,8 +22,9 @@ class SentenceTransformer:
     def __init__(self, name, *, local_files_only=False, trust_remote_code=False):
         calls.append((name, local_files_only, trust_remote_code))
     def get_embedding_dimension(self): return 3
-    def encode_query(self, texts, **_): return np.full((len(texts), 3), 2.0, np.float32)
-    def encode_document(self, texts, **_): return np.ones((len(texts), 3), np.float32)
+    def encode_query(self, texts, **_): return self.encode_document(["The office moved to Lisbon."] * len(texts))
+    def encode_document(self, texts, **_):
+        return np.array([[np.cos(len(text)), np.sin(len(text)), 0] for text in texts], np.float32)
 class CrossEncoder:
     def __init__(self, name, *, local_files_only=False, trust_remote_code=False):
         calls.append((name, local_files_only, trust_remote_code))

@@ -215,7 +215,14 @@ def _part(name: str, use: Use) -> _LoadedPart:
     found = PartName.of(name)
     if found is None:
         raise PartError(f"{name!r:.80} is no name of an {use}")
-    return _LoadedPart(name, lambda: _loaded(found, use))
+    load = _loaded if use == "reranker" else _spread
+    return _LoadedPart(name, lambda: load(found, use))
+
+
+def _spread(name: PartName, use: Use) -> Any:
+    from undrift.memory.part_centre import centred
+
+    return centred(_loaded(name, use))
 
 
 def _loaded(name: PartName, use: Use, *, may_download: bool = False) -> Any:
