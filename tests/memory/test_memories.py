@@ -49,6 +49,27 @@ def found(session: Session, query: str, **how: Any) -> list[str]:
     return [hit.entry.content for hit in session.search(query, **how)]
 
 
+def test_where_the_user_lives_now_comes_first_and_the_earlier_home_is_marked(session: Session):
+    old = session.remember("I live in Lyon", trust="user")
+    session.remember("The cat is called Mina", trust="user")
+    new = session.remember("I moved to Porto last month", trust="user")
+    hits = session.search("Where do I live?")
+    assert [(hit.entry.id, hit.why["disputes"]) for hit in hits] == [(new.id, [old.id]), (old.id, [new.id])]
+    assert [one.newer.id for one in session.conflicts()] == [new.id]
+    assert [now(session, one).is_contradicted for one in (old, new)] == [False, False]
+    assert found(session, "Where do I live?", as_of_ms=old.valid_from_ms) == ["I live in Lyon"]
+    assert found(session, "Where do I live?", types=["task_outcome"]) == []
+
+
+def test_a_changed_amount_in_a_long_message_is_named_at_the_question(session: Session):
+    more = " I would like to hear what you think of it, so please take your time." * 6
+    older = session.remember(f"I'm struggling with my weekly goal of 1,200 words.{more}", speaker="user")
+    newer = session.remember(f"My weekly goal was just adjusted to 1,350 words.{more}", speaker="user")
+    hits = session.search("How many words is my weekly goal?")
+    assert [(hit.entry.id, hit.why["disputes"]) for hit in hits] == [(newer.id, [older.id]), (older.id, [newer.id])]
+    assert session.conflicts() == ()
+
+
 def test_what_is_similar_is_compared_beyond_those_that_rank_before_it(tmp_path: Path, clock: Clock):
     pytest.importorskip("wordllama", reason="needs the extra `vectors`")
     for embedder, loses in (("none", False), ("wordllama", True)):

@@ -1,7 +1,7 @@
 """``undrift memory`` and ``undrift store rebuild``: facts across sessions, active or superseded, and their conflicts."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from typing import Any, get_args
@@ -178,8 +178,9 @@ def search_command(
         said = {"session_id": session_id, "query": query, "found": found, "precision": asdict(rated)}
         echo_json({**said, "warnings": list(warnings)})
         return
+    days = {hit.entry.id: day(hit.entry) for _, hit in hits}
     for name, hit in hits:
-        _show_hit(hit, name)
+        _show_hit(hit, name, days)
     if not hits:
         note(f"No memory matches. {_how_to_search_by_meaning()}".strip())
     for one in warnings:
@@ -265,7 +266,7 @@ def _rebuilt(place: Place) -> dict[str, Any]:
         return {"home": settings.home, "memories": memories, "damaged": list(store.integrity())}
 
 
-def _show_hit(hit: ScoredMemoryEntry, project: str) -> None:
+def _show_hit(hit: ScoredMemoryEntry, project: str, days: Mapping[str, str]) -> None:
     entry = hit.entry
     conflicts: Sequence[str] = hit.why.get("disputes", ())
     by = entry.contradicted_by_entry_id or entry.contradicted_by_task_id
@@ -277,7 +278,7 @@ def _show_hit(hit: ScoredMemoryEntry, project: str) -> None:
     for fact in said_again(entry):
         say(f"      {excerpt(fact, 100)}")
     if conflicts:
-        say(f"      IN CONFLICT with {named([safe(one[:40]) for one in conflicts])}")
+        say(f"      IN CONFLICT with {named([safe(one[:40]) for one in conflicts], days)}")
 
 
 def _how_to_search_by_meaning() -> str:

@@ -16,6 +16,7 @@ from undrift.mcp.framing import as_data, clipped, one_line
 from undrift.mcp.place import ServedHome
 from undrift.mcp.recalling import recall
 from undrift.mcp.values import Answer, Json, Tool, ToolArguments
+from undrift.values.clock import day_of
 
 if TYPE_CHECKING:
     from undrift.session.session import Session
@@ -94,7 +95,8 @@ def _search(place: ServedHome, call: ToolArguments) -> Answer:
         has_store = session is not None and place.has_store()  # a session may have only memories of the user
         is_bound = place.is_bound(call.session)
         originals = _left(place, session, query, limit, is_bound=is_bound) if session and has_store else ()
-    rows = [_hit(one) for one in memories]
+    days = {one.entry.id: day_of(one.entry.valid_from_ms) for one in memories}
+    rows = [_hit(one, days) for one in memories]
     rows += [f"{one.ref}  left the window, {one.type}: {clipped(one.snippet, _LONGEST_HIT)}" for one in originals]
     refs = [*(one.entry.id for one in memories), *(one.ref for one in originals)]
     if not rows:
@@ -111,13 +113,13 @@ def _left(place: ServedHome, session: "Session", query: str, limit: int, *, is_b
         return store.find(query, limit=limit)
 
 
-def _hit(one: "ScoredMemoryEntry") -> str:
+def _hit(one: "ScoredMemoryEntry", days: dict[str, str]) -> str:
     entry = one.entry
     state = "superseded" if entry.is_contradicted else "current"
-    disputes = one_line(named(one.why.get("disputes", ())), _LONGEST_HIT)
+    disputes = one_line(named(one.why.get("disputes", ()), days), _LONGEST_HIT)
     state += f", contradicts {disputes}" if disputes else ""
     words = clipped(entry.content, _LONGEST_HIT)
-    return f"{entry.id}  {entry.type} by {entry.trust}, of this {entry.scope}, {state}: {words}"
+    return f"{entry.id}  {days[entry.id]}  {entry.type} by {entry.trust}, of this {entry.scope}, {state}: {words}"
 
 
 def _remember(place: ServedHome, call: ToolArguments) -> Answer:

@@ -11,10 +11,11 @@ from itertools import pairwise
 from typing import Any
 
 from undrift.core.contradict.lexicon import CLASSES
-from undrift.core.contradict.verdicts import judge, slots_of
+from undrift.core.contradict.verdicts import HOME, judge, slots_of
 from undrift.core.memory.brief import is_brief
 from undrift.core.memory.decay import apply_decay_by_type, ranked
-from undrift.core.memory.dispute import with_disputes
+from undrift.core.memory.dispute import opponents, with_disputes
+from undrift.core.memory.opposed import opposed
 from undrift.core.memory.passages import explained
 from undrift.core.memory.quotas import STRONG, HitStanding, stratum_of, within_quotas
 from undrift.core.memory.relevance import is_relevant
@@ -156,20 +157,23 @@ class Memories:
         scored = self.repository.reranked(query, scored)
         scored += self._stated(query, {one.entry.id for one in scored}, types, viewer)
         if as_of_ms is not None or only_valid:
-            scored = [one for one in scored if holds(one.entry, as_of_ms)]
+            scored = [one for one in self._with_opponents(scored, k, types, viewer) if holds(one.entry, as_of_ms)]
         else:
+            scored = self._with_opponents(scored, k, types, viewer)
             scored = self._with_winners(scored, viewer)
         return ranked(self._decayed(scored))
 
     def settled(
-        self, best: Sequence[ScoredMemoryEntry], k: int, excluding: Iterable[tuple[str, str]] = ()
+        self, query: str, best: Sequence[ScoredMemoryEntry], k: int, excluding: Iterable[tuple[str, str]] = ()
     ) -> tuple[ScoredMemoryEntry, ...]:
         """Return the first `k` hits: strata of trust within their share, active memories first, conflicts marked.
+
+        Hits that may exclude each other by what they answer are marked too; see `core.memory.opposed`.
 
         `excluding`: pairs of ids that exclude each other, beside those that the memories know of.
         """
         current = [_with_restatements(hit) for hit in _current_first(within_quotas(best, _standing, len(best)))]
-        return tuple(with_disputes(current, excluding)[: max(k, 0)])
+        return tuple(with_disputes(current, (*excluding, *opposed(query, current)))[: max(k, 0)])
 
     def conflicts(self, seq: int | None = None) -> tuple[Conflict, ...]:
         """Return the open conflicts between two active memories that the session may see."""
@@ -265,6 +269,22 @@ class Memories:
         entries = self.repository.read.by_relation(relations, viewer) if relations else []
         wanted = [one for one in entries if one.id not in found and (types is None or one.type in types)]
         return [ScoredMemoryEntry(one, _STATED_SCORE, 0.0, {"stated": _STATED_SCORE}) for one in wanted]
+
+    def _with_opponents(
+        self, scored: list[ScoredMemoryEntry], k: int, types: Collection[str] | None, viewer: Viewer
+    ) -> list[ScoredMemoryEntry]:
+        """Add a memory that says where its speaker lives now, if one of the first `k` hits says it too and they disagree.
+
+        Such a pair shares no word: "I live in Lyon", "I moved to Porto".
+        """
+        hits = {one.entry.id: one for one in scored[:k] if not one.entry.is_contradicted}
+        keys = {
+            (slot.relation, slot.entity) for one in hits.values() for slot in one.entry.slots if slot.relation == HOME
+        }
+        others = self.repository.read.by_slot(keys, viewer) if keys else []
+        found = {one.entry.id for one in scored}
+        wanted = [one for one in others if one.id not in found and (types is None or one.type in types)]
+        return [*scored, *opponents(hits, wanted)]
 
     def _with_winners(self, scored: list[ScoredMemoryEntry], viewer: Viewer) -> list[ScoredMemoryEntry]:
         """Add a memory that superseded a hit and was not found itself: it gets the score of that hit."""

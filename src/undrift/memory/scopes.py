@@ -133,13 +133,13 @@ class ScopedMemories:
         if user is None:
             mine = [hit for hit in hits if hit.entry.scope != "user"]
             theirs = [hit for hit in hits if hit.entry.scope == "user"]
-            return self.project.settled(merged(mine, theirs) if theirs else hits, k)
+            return self.project.settled(query, merged(mine, theirs) if theirs else hits, k)
         theirs = user.ranked(query, **asked)
         if not theirs:
-            return self.project.settled(hits, k)
+            return self.project.settled(query, hits, k)
         factor = self._factor(query, hits, theirs, user) if hits else 1.0
         found, pairs = self._with_opponents(merged(hits, theirs, factor), k, seq)
-        return self.project.settled(found, k, pairs)
+        return self.project.settled(query, found, k, pairs)
 
     def _factor(
         self, query: str, mine: Sequence[ScoredMemoryEntry], theirs: Sequence[ScoredMemoryEntry], user: Memories

@@ -20,8 +20,26 @@ def test_both_are_marked_and_the_trusted_one_comes_first():
     assert order(hit("a"), hit("x"), hit("b", "assistant", "a")) == [("a", ["b"]), ("x", []), ("b", ["a"])]
 
 
-def test_of_equal_trust_the_order_stays():
-    assert order(hit("b", "user", "a"), hit("a", "spec")) == [("b", ["a"]), ("a", ["b"])]
+def test_of_equal_trust_the_later_one_stands_directly_before_the_earlier():
+    old, new = hit("a", "spec", seq=1), hit("b", "user", "a", seq=2)
+    both = [("b", ["a"]), ("a", ["b"])]
+    assert order(old, hit("x"), new) == [*both, ("x", [])]
+    assert order(new, hit("x"), old) == [*both, ("x", [])]
+    assert order(new, old) == both
+    assert [one for one, _ in order(hit("a", pinned=True, seq=1), new)] == ["a", "b"]
+
+
+def test_no_hit_moves_before_one_that_is_trusted_more():
+    old, new = hit("a", "assistant", seq=1), hit("b", "assistant", "a", seq=2)
+    assert [one for one, _ in order(old, hit("u"), new)] == ["u", "b", "a"]
+    assert [one for one, _ in order(new, hit("u"), old)] == ["b", "u", "a"]
+    assert [one for one, _ in order(hit("c", "tool", "d", seq=4), hit("x"), hit("d", "tool", seq=3))] == ["c", "x", "d"]
+
+
+def test_pairs_that_the_question_shows_are_marked_too():
+    hits = [hit("a", seq=1), hit("x"), hit("b", seq=2)]
+    found = with_disputes(hits, [("a", "b"), ("a", "gone")])
+    assert [(one.entry.id, one.why.get("disputes")) for one in found] == [("b", ["a"]), ("a", ["b"]), ("x", None)]
 
 
 def test_one_that_is_not_found_or_superseded_is_no_mark():
@@ -43,3 +61,4 @@ def test_without_conflicts_nothing_changes():
 def test_two_ids_are_named_and_the_others_counted():
     texts = [named([]), named(["a"]), named(["a", "b"]), named(["a", "b", "c", "d"])]
     assert texts == ["", "a", "a, b", "a, b and 2 more"]
+    assert named(["a", "b"], {"b": "2026-03-01"}) == "a, b of 2026-03-01"

@@ -13,7 +13,7 @@ from undrift.core.contradict.reading import read_statement
 from undrift.core.contradict.topics import KindValue, TopicalClause, names_in, read_clauses, topic_of
 from undrift.core.contradict.words import clauses_of, without_refusals
 
-__all__ = ["FoundChange", "LONGEST_CHANGE", "change_between", "is_alike"]
+__all__ = ["FoundChange", "LONGEST_CHANGE", "change_between", "home_in", "is_alike"]
 
 LONGEST_CHANGE = 200
 """The most characters of a statement that changes another one, or that is changed. In whole conversations 19 of 25 changes
@@ -31,9 +31,12 @@ _ENVIRONMENTS = frozenset(
     {"prod", "stag", "dev", "local", "test", "ci", "demo", "previe", "sandbo", "legacy", "canary", "qa", "uat"}
 )
 _HOME = re.compile(
-    r"\b(?:live[sd]?|living|work(?:ing)?|based|located|office|home|address|sit|reside|stay)\b", re.IGNORECASE
+    r"\b(?:based|li(?:v(?:e[sd]?|ing))|located|reside|s(?:it|tay)|work(?:ing)?) (?:\w{1,20} ){0,2}(?:at|from|in|near|out of)\b"
+    r"|\bmy (?:address|home|office)\b",
+    re.IGNORECASE,
 )
-_MOVED_HOME = re.compile(r"\bmoved\b", re.IGNORECASE)
+_MOVED_HOME = re.compile(r"\bmoved(?=[.,]| (?:away|back|from|in|into|last|out|this|to|yesterday)\b)", re.IGNORECASE)
+_SPEAKER = frozenset({"i", "we", "my", "our", "i'm", "i've", "we're", "we've"})
 _ASKS = frozenset({"please", "always", "never"})
 
 
@@ -168,11 +171,27 @@ def _named(old: TopicalClause, new: TopicalClause, common: frozenset[str]) -> Fo
 
 def _another_home(old: TopicalClause, new: TopicalClause) -> FoundChange | None:
     """The speaker moved: from where they live or work."""
-    if not (old.is_own and new.is_own and _MOVED_HOME.search(new.text) and _HOME.search(old.text)):
+    if not (_speaks(old) and _speaks(new) and _MOVED_HOME.search(new.text) and _HOME.search(old.text)):
         return None
     ours, theirs = ([x for x in one.values if x.kind in ("name", "count")] for one in (old, new))
     other = [one for one in theirs if one.value not in {x.value for x in ours}]
     return FoundChange("change:home", ours[0].text, other[0].text) if ours and other else None
+
+
+def home_in(text: str) -> str:
+    """Return the place where a short statement says that its speaker lives or works; empty if it says none."""
+    if len(text) > LONGEST_CHANGE or not (_HOME.search(text) or _MOVED_HOME.search(text)):
+        return ""
+    for clause in _read(text):
+        names = [one.value for one in clause.values if one.kind == "name"]
+        denies = frozenset(clause.topics) & clause.denied
+        if names and not denies and not clause.is_unsure and _speaks(clause):
+            return names[0]
+    return ""
+
+
+def _speaks(clause: TopicalClause) -> bool:
+    return not _SPEAKER.isdisjoint(clause.words)
 
 
 def _other_value(old: TopicalClause, new: TopicalClause, common: Collection[str]) -> tuple[KindValue, KindValue] | None:

@@ -97,6 +97,9 @@ def _of_digits(words: Sequence[str], at: int, in_port: bool) -> Quantity | None:
     if _ISO_DATE.fullmatch(word):
         return Quantity("date", word, 1)
     if (match := _CLOCK.fullmatch(word)) and (":" in word or match[3] or match[5]):
+        following = _follows(words, at)
+        if following in ("am", "pm") and not (match[3] or match[5]):
+            return Quantity("clock", _clock_of(int(match[1]), match[2], following), 2)
         return Quantity("clock", _clock(match), 1)
     if match := _HOST_PORT.fullmatch(word):
         return Quantity("port", match[1], 1)
@@ -177,8 +180,10 @@ def _date(words: Sequence[str], at: int) -> Quantity | None:
 
 
 def _clock(match: re.Match[str]) -> str:
-    hour, minute = int(match[1] or match[4]), match[2] or "00"
-    half = match[3] or match[5]
+    return _clock_of(int(match[1] or match[4]), match[2] or "00", match[3] or match[5])
+
+
+def _clock_of(hour: int, minute: str, half: str | None) -> str:
     if half:
         hour = hour % 12 + (12 if half == "pm" else 0)
     return f"{hour:02d}:{minute}"

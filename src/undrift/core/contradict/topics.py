@@ -14,7 +14,7 @@ from undrift.core.contradict.reading import read_statement
 from undrift.core.contradict.words import STOP, stated, without_refusals
 from undrift.core.text.words import stem, stems_of, terms_of
 
-__all__ = ["KindValue", "TopicalClause", "names_in", "read_clauses", "topic_of"]
+__all__ = ["KindValue", "TopicalClause", "names_in", "read_clauses", "read_segment", "topic_of"]
 
 _TOPIC_LETTERS = 6
 _MOST_TERMS = 60
@@ -72,6 +72,7 @@ _MEASURES = frozenset({
     "version", "port", "duration", "size", "share", "money", "number", "date", "weekday", "clock", "name", "length", "speed",
     "order", "degree", "region",
 })  # fmt: skip
+_GROUPED = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _SEGMENT = re.compile(r",\s|\s\(|\)")
 _PIECE = re.compile(r"[-/_.]")
 _PATH = re.compile(r"(?:[A-Za-z]:|~)?/?(?:[\w.@-]++/)+[\w.@-]*|/[\w.@-]+")
@@ -79,7 +80,7 @@ _HOST = re.compile(r"(?:https?://)?[a-z0-9-]++(?:\.[a-z0-9-]++)*\.[a-z]{2,10}(?:
 _FILE = re.compile(r"[\w-]+\.(?:py|js|ts|md|toml|ya?ml|json|cfg|ini|txt|sh|rs|go|c|h|css|html|sql|csv|log)")
 _IDENTIFIER = re.compile(r"(?=\w{0,60}_)\w+|[a-z]++[A-Z]\w*+|\w++\(\)|[a-z]++(?:-[a-z]++)*+-\d+")
 _ORDINAL = re.compile(r"(\d{1,2})(?:st|nd|rd|th)")
-_LOCALHOST = re.compile(r"(?:localhost|[\d.]+)?:(\d{2,5})")
+_LOCALHOST = re.compile(r"(?:localhost|\d{1,3}(?:\.\d{1,3}){3})?:(\d{2,5})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +164,17 @@ def read_clauses(clauses: Sequence[str]) -> TopicalClause:
         is_unsure=_UNSURE.search(text) is not None,
         is_own=not _OWN.isdisjoint(words),
     )
+
+
+def read_segment(text: str) -> TopicalClause:
+    """Read a part of a sentence for its topics and the values whose form says their kind; cues and denials are left out."""
+    written = terms_of(_GROUPED.sub("", text))[:_MOST_TERMS]
+    low = [word.lower() for word in written]
+    found = list(_values(written, low, is_first=False))
+    topics = tuple(dict.fromkeys(_topics(low, found, set())))
+    values = tuple(one for _, _, one in found)
+    nothing: frozenset[str] = frozenset()
+    return TopicalClause(text, topics, values, frozenset(), frozenset(low), nothing, "", False, False, False)
 
 
 def topic_of(word: str) -> str:

@@ -8,19 +8,23 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from undrift.core.contradict.changes import home_in
 from undrift.core.contradict.reading import StatementClause, read_statement
 from undrift.core.contradict.rules import compare
 from undrift.core.contradict.words import is_plain
 from undrift.core.text.words import speaker_key, stems_of
 from undrift.values.memory import TRUST_TIERS, MemoryEntry, Slot
 
-__all__ = ["LONGEST_STATEMENT", "OPEN_BECAUSE", "SUPERSEDE_CONFIDENCE", "Verdict", "judge", "slots_of"]
+__all__ = ["HOME", "LONGEST_STATEMENT", "OPEN_BECAUSE", "SUPERSEDE_CONFIDENCE", "Verdict", "judge", "slots_of"]
 
 SUPERSEDE_CONFIDENCE = 0.8
 """Below this a contradiction is an open conflict."""
 LONGEST_STATEMENT = 350
 """The most characters of a text that can contradict another. In whole conversations, 216 memories were closed, none of
 them rightly; in 205 of those pairs a text was longer than this (docs/contradiction.md)."""
+
+HOME = "home"
+"""The relation of a slot that says where its speaker lives or works."""
 
 OPEN_BECAUSE: Mapping[str, str] = {
     "confidence": "it is not clear whether they do",
@@ -76,7 +80,8 @@ def slots_of(text: str) -> tuple[Slot, ...]:
     A clause that denies, considers, asks or reports the past states nothing.
     """
     found = [slot for clause in read_statement(text) for slot in _slots(clause)]
-    return tuple(dict.fromkeys(found))
+    home = home_in(text)
+    return tuple(dict.fromkeys([*found, *([Slot("speaker", HOME, "", home)] if home else [])]))
 
 
 def _slots(clause: StatementClause) -> list[Slot]:
