@@ -72,6 +72,16 @@ def test_a_failing_test_a_search_and_another_program_teach_nothing():
         assert lessons(entries) == (), failed
 
 
+def test_the_reason_that_the_agent_gives_behind_a_failure_is_a_lesson_with_the_trust_of_an_agent():
+    failed = ran(0, "open popup.html", "blocked", is_error=True)
+    why = spoken(3, "Hm. The popup flow won't work in an embedded view. Let me use a page.", "assistant")
+    (one,) = lessons([*failed, why])
+    assert (one.text, one.kind, one.trust) == ("The popup flow won't work in an embedded view.", "failure", "assistant")
+    doubt = spoken(3, "It probably won't work in an embedded view.", "assistant")
+    for other in ([why], [*failed, doubt], [*ran(0, "open popup.html", "fine", is_error=False), why]):
+        assert lessons(other) == ()
+
+
 def test_one_session_teaches_so_much_and_no_more():
     words = [spoken(number, f"Never open port {number} to the world.") for number in range(MOST_OF_USER + 9)]
     attempts = []

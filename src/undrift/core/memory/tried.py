@@ -1,6 +1,7 @@
-"""Finds what a session tried: commands that failed, with the reason, and the command that then worked. Pure.
+"""Finds what a session tried: commands that failed and the ones that then worked, and reasons that the agent gave. Pure.
 
-Law: the words of a tool have the trust of a tool. A program counts only if it is no search and no look at files.
+Law: the words of a tool have the trust of a tool, and those of an agent the trust of an agent. A program counts only if it
+is no search and no look at files.
 """
 
 import re
@@ -19,6 +20,9 @@ _NEAR_CALLS = 6
 """A command that worked at most so many calls after one that failed is the answer to it."""
 
 _COMMAND_CHARACTERS = 160
+_LOOKS_IN = re.compile(r"[\"'&;] ?(?:cat|ls|grep|head|tail) ")
+"""A look at files inside another program's words, as of ssh."""
+
 _REASON_CHARACTERS = 200
 _LEAST_SAME_WORDS = 2
 _OF_SETUP = re.compile(
@@ -32,9 +36,23 @@ _OF_SETUP = re.compile(
 """Failures that come from the environment or from a wrong call. A failing test says something about the code of the day."""
 
 
+_NEAR_ENTRIES = 3
+"""An agent's sentence at most so many entries after a failure is about it."""
+
+_MOST_CHARACTERS = 1_500
+_SENTENCE_CHARACTERS = (25, 240)
+_SENTENCE_END = re.compile(r"(?<=[.!?:])\s+(?=\S)")
+_GIVEN_UP = re.compile(
+    r"\b(?:won'?t|doesn'?t|does not|don'?t|can'?t|cannot|isn'?t|aren'?t|is not|are not|not) (?:work|available|supported|allowed"
+    r"|possible|reachable|delivered|installed|permitted|accessible)\b"
+    r"|\b(?:blocked|forbids?|refuses?|rejects?) (?:that|the|it|by|to)\b|\bturns out\b|\btoo slow\b|\bis stale\b"
+)
+_OPEN = re.compile(r"\b(?:let me|i'?ll|i will|maybe|might|probably|likely|may|should|would|could|if)\b|\?$")
+
+
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A command that failed and the one that worked. `place`: the number of the entry with the result that worked."""
+    """Something that was tried. `place`: the number of the entry with the result that worked, or with the agent's words."""
 
     text: str
     kind: str
@@ -51,15 +69,24 @@ class _FailedCommand:
 
 
 def tried(entries: Sequence[ContextEntry]) -> list[Attempt]:
-    """Return the commands that failed for a reason of the environment and worked in another form soon after."""
+    """Return the commands that failed for a reason of the environment and worked in another form soon after.
+
+    And the sentences in which the agent says behind a failure why something cannot be done.
+    """
     commands: dict[str, str] = {}
     waiting: list[_FailedCommand] = []
     found: dict[str, Attempt] = {}
-    calls = 0
+    calls, last_failure = 0, -_NEAR_ENTRIES - 1
     for place, entry in enumerate(entries):
         about = entry.metadata or {}
         pair = entry.pair_id or ""
-        if about.get("kind") == "call":
+        if about.get("kind") == "result" and about.get("is_error") is True:
+            last_failure = place
+        if about.get("kind") == "text" and about.get("role") == "assistant":
+            if place - last_failure <= _NEAR_ENTRIES:
+                for said in _given_up(entry.content):
+                    found.setdefault(said, Attempt(said, "failure", "assistant", "given up", place))
+        elif about.get("kind") == "call":
             calls += 1
             commands[pair] = _command(about)
         elif about.get("kind") == "result" and (command := commands.get(pair, "")):
@@ -74,6 +101,21 @@ def tried(entries: Sequence[ContextEntry]) -> list[Attempt]:
                 text = f"`{failed.command}` failed: {failed.reason} `{command}` worked."
                 found.setdefault(failed.command, Attempt(text, "command", "tool", "worked after", place))
     return list(found.values())
+
+
+def _given_up(text: str) -> list[str]:
+    """Return the sentences of an agent that say, without a doubt, that something cannot be done."""
+    if len(text) > _MOST_CHARACTERS:
+        return []
+    least, most = _SENTENCE_CHARACTERS
+    sentences = (" ".join(one.split()) for one in _SENTENCE_END.split(text))
+    return [
+        one
+        for one in sentences
+        if least <= len(one) <= most
+        and _GIVEN_UP.search(low := one.lower().replace("\u2019", "'"))
+        and not _OPEN.search(low)
+    ]
 
 
 def _command(about: Mapping[str, object]) -> str:
@@ -97,7 +139,7 @@ def _reason(output: str) -> str:
 
 def _answers(worked: str, failed: str) -> bool:
     """Tell whether a command is another form of one that failed: it shares words, and is not the same."""
-    if worked == failed or "||" in worked:  # behind `||` it may have failed too
+    if worked == failed or "||" in worked or _LOOKS_IN.search(worked):  # behind `||` it may have failed too
         return False
     of_worked, of_failed = ({word for one in commands_of(text) for word in one.words} for text in (worked, failed))
     programs = [{one.words[0] for one in commands_of(text)} for text in (worked, failed)]
