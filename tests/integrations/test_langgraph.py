@@ -89,6 +89,13 @@ def test_items_are_there_after_a_restart_and_for_another_process(store: UndriftS
     assert store.search(("a",), query="database") == []
 
 
+def test_an_embedder_that_fails_leaves_the_words(home: Path, clock: Clock):
+    settings = Settings(embedder="tests.memory.parts:Broken")
+    with UndriftStore(home, settings=settings, clock=clock) as store:
+        store.put(("a",), "k", {"text": "the database is SQLite"})
+        assert keys(store.search(("a",), query="database")) == ["k"]
+
+
 def test_two_stores_of_one_home_are_apart(store: UndriftStore, home: Path):
     with UndriftStore(home, name="other", settings=SETTINGS) as other:
         other.put(("a",), "k", {"n": 1})

@@ -1,6 +1,7 @@
 """Parts of a user's own, as a module of theirs would hold them, and a server that embeds and scores."""
 
 import json
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 from zlib import crc32
@@ -9,7 +10,7 @@ import numpy as np
 
 from undrift.testing import RawRequest, RawUpstream, Send, Step, response
 
-__all__ = ["Backwards", "Bags", "Broken", "Slow", "Wrong", "server"]
+__all__ = ["Backwards", "Bags", "Broken", "Patient", "Slow", "Wrong", "server"]
 
 LENGTH = 16
 
@@ -53,6 +54,19 @@ class Backwards:
 
     def scores(self, question: str, texts: Sequence[str]) -> Sequence[float]:
         return [-1e9 if "prod-1" in text else float(len(text) + place) for place, text in enumerate(texts)]
+
+
+class Patient:
+    """A re-ranker that bears one call at a time."""
+
+    calls = 0
+
+    def scores(self, question: str, texts: Sequence[str]) -> Sequence[float]:
+        Patient.calls += 1
+        time.sleep(0.05)
+        assert Patient.calls == 1
+        Patient.calls -= 1
+        return [float(len(text)) for text in texts]
 
 
 class Slow:

@@ -2,6 +2,7 @@
 
 import json
 import logging
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -208,6 +209,18 @@ def test_a_part_that_failed_rests_and_is_used_again_when_it_works(tmp_path: Path
         monkeypatch.setattr("undrift.memory.part_calls.time.monotonic", lambda: 1e12)
         assert "similarity" in session.search("office")[0].why
         assert session.memory.warnings == ()
+
+
+def test_sessions_of_one_process_wait_for_each_other_and_none_goes_without(tmp_path: Path):
+    def search(number: int) -> tuple[str, ...]:
+        with opened(tmp_path / str(number), embedder=f"{HERE}:Bags", reranker=f"{HERE}:Patient") as session:
+            for one in SAID:
+                session.remember(one)
+            assert "reranked" in session.search("Where is the office?")[0].why
+            return session.memory.warnings
+
+    with ThreadPoolExecutor(4) as pool:
+        assert set(pool.map(search, range(4))) == {()}
 
 
 def test_a_purge_needs_no_embedder(tmp_path: Path):

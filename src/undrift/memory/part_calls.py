@@ -27,8 +27,7 @@ class PartCalls:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self._lock = threading.Lock()
-        self._running: threading.Thread | None = None
+        self._turn = threading.Lock()  # a model need not bear two calls at once
         self._rests_until_s = 0.0
         self._fault = ""
 
@@ -38,17 +37,17 @@ class PartCalls:
         `seconds`: the longest wait; None: no limit, and an earlier fault does not count.
         """
         if seconds is None:
-            return self._known(work)
-        with self._lock:
-            if time.monotonic() < self._rests_until_s:
-                raise PartError(self._fault)
-            if self._running is not None and self._running.is_alive():
-                raise PartError(f"{self.name} is still busy with an earlier call")
-            done: list[Any] = []
-            thread = threading.Thread(target=self._noted, args=(work, done), name="undrift-part", daemon=True)
-            self._running = thread
-            thread.start()
-        thread.join(max(seconds, 0.0))
+            with self._turn:
+                return self._known(work)
+        until_s = time.monotonic() + seconds
+        if time.monotonic() < self._rests_until_s:
+            raise PartError(self._fault)
+        if not self._turn.acquire(timeout=max(seconds, 0.0)):
+            raise PartError(f"{self.name} is still busy with an earlier call")
+        done: list[Any] = []
+        thread = threading.Thread(target=self._noted, args=(work, done), name="undrift-part", daemon=True)
+        thread.start()
+        thread.join(max(until_s - time.monotonic(), 0.0))
         if not done:
             raise self._faulted(f"{self.name} did not answer within {seconds:.0f} s")
         if isinstance(done[0], PartError):
@@ -60,6 +59,8 @@ class PartCalls:
             done.append(self._known(work))
         except PartError as error:
             done.append(error)
+        finally:
+            self._turn.release()
 
     def _known(self, work: Callable[[], T]) -> T:
         """Run foreign code: any error of it is a fault of the part."""
@@ -72,7 +73,5 @@ class PartCalls:
             raise PartError(f"{self.name} failed: {type(error).__name__}: {said}") from error
 
     def _faulted(self, fault: str) -> PartError:
-        with self._lock:
-            self._fault = fault
-            self._rests_until_s = time.monotonic() + _REST_S
+        self._fault, self._rests_until_s = fault, time.monotonic() + _REST_S
         return PartError(fault)

@@ -6,6 +6,7 @@ that is made from the items when it runs, by the same words and vectors as `Sess
 
 import asyncio
 import json
+import logging
 import os
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -27,6 +28,7 @@ from langgraph.store.base import (
 )
 
 from undrift.core.text.masking import masked_value
+from undrift.errors import PartError
 from undrift.integrations.documents import DocumentChange, DocumentReading, Documents
 from undrift.memory.parts import embedder_of
 from undrift.memory.search import OwnSearch, Remembered
@@ -37,6 +39,8 @@ from undrift.stores.memory_index import MemoryIndex
 from undrift.values.closing import AsyncClosing
 
 __all__ = ["UndriftStore"]
+
+_log = logging.getLogger("undrift.integrations")
 
 _KIND = "langgraph-item"  # path: namespace and key; record: times, what is indexed; content: the value as JSON
 _MS_PER_MINUTE = 60_000
@@ -207,21 +211,29 @@ class _Search:
     def scores(self, kept: DocumentReading, query: str, among: Mapping[Path, Document], *, k: int) -> dict[Path, float]:
         """Return the k paths that fit a query best, best first, with their scores."""
         with self._lock:
-            search = self._followed(kept)
-            numbers = {str(one.number): path for path, one in among.items()}
+            try:
+                return self._scored(kept, query, among, k)
+            except PartError as error:
+                _log.warning("items are searched by words until the program starts again: %s", error)
+                self._embedder, self._search, self._indexed = "none", None, {}
+                return self._scored(kept, query, among, k)
 
-            def seen(ids: Sequence[str]) -> Collection[str]:
-                return [one for one in ids if one.partition(":")[0] in numbers]
+    def _scored(self, kept: DocumentReading, query: str, among: Mapping[Path, Document], k: int) -> dict[Path, float]:
+        search = self._followed(kept)
+        numbers = {str(one.number): path for path, one in among.items()}
 
-            best: dict[Path, float] = {}
-            wanted = k
-            while True:
-                hits = search.search(query, k=wanted, accept=seen)
-                for hit in hits:
-                    best.setdefault(numbers[hit.id.partition(":")[0]], hit.score)
-                if len(best) >= k or len(hits) < wanted:
-                    return dict(list(best.items())[:k])
-                best, wanted = {}, wanted * 4  # several texts of one item were found
+        def seen(ids: Sequence[str]) -> Collection[str]:
+            return [one for one in ids if one.partition(":")[0] in numbers]
+
+        best: dict[Path, float] = {}
+        wanted = k
+        while True:
+            hits = search.search(query, k=wanted, accept=seen)
+            for hit in hits:
+                best.setdefault(numbers[hit.id.partition(":")[0]], hit.score)
+            if len(best) >= k or len(hits) < wanted:
+                return dict(list(best.items())[:k])
+            best, wanted = {}, wanted * 4  # several texts of one item were found
 
     def _followed(self, kept: DocumentReading) -> OwnSearch:
         if self._search is None:
