@@ -21,7 +21,7 @@ MOST_OF_TRIED = 5
 """The most attempts that are learned from one session."""
 
 _QUOTED_CHARACTERS = 200_000
-"""The part of the agent's words before a message that a quotation is looked for in."""
+"""A quotation is looked for in so many characters of the agent's words before a message."""
 
 _TYPES: Mapping[str, MemoryType] = {
     "rule": "user_preference",
@@ -81,14 +81,15 @@ def _stated(entries: Sequence[ContextEntry]) -> Iterator[Lesson]:
 def _quotes_agent(text: str, entry: ContextEntry, entries: Sequence[ContextEntry]) -> bool:
     """Tell whether the agent had said these words before: then the user repeats them, as to choose one of its proposals."""
     words, left = _flat(text), _QUOTED_CHARACTERS
-    for other in entries:
-        if other is entry:
-            return False
+    before = next(place for place, one in enumerate(entries) if one is entry)
+    for other in reversed(entries[:before]):
         about = other.metadata or {}
-        if about.get("role") == "assistant" and about.get("kind") == "text" and left > 0:
-            left -= len(other.content)
+        if about.get("role") == "assistant" and about.get("kind") == "text":
             if words in _flat(other.content):
                 return True
+            left -= len(other.content)
+            if left <= 0:
+                break
     return False
 
 
