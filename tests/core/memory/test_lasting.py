@@ -85,6 +85,7 @@ def test_only_the_sentence_that_lasts_is_taken_from_a_message():
     [
         ("the full list is in ~/work/list.toml, can we read it at the start?", "the full list is in ~/work/list.toml"),
         ("I prefer plain functions, how can I change this class", "I prefer plain functions"),
+        ("İİİ is never slow and we use pnpm here, can you look at it", "İİİ is never slow and we use pnpm here"),
         ("I am not sure about the port, can you always log it?", ""),
     ],
 )

@@ -72,8 +72,8 @@ def _sentences(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
 
 def _judged(sentence: str, place: int) -> LastingStatement | None:
     """Return the statement that a sentence is; None if it is none, or if that is not sure."""
-    said = sentence.lower().replace("\u2019", "'")
-    if len(said) != len(sentence) or not (_FUTURE.search(said) and _ASKS_FOR.search(said)):
+    said = "".join(one.lower()[0] for one in sentence).replace("\u2019", "'")  # as long as the sentence
+    if not (_FUTURE.search(said) and _ASKS_FOR.search(said)):
         asked = _ASKED_BEHIND.search(said)
         sentence = sentence[: asked.start()] if asked is not None else sentence
         said = said[: len(sentence)]
