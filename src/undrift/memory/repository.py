@@ -102,9 +102,9 @@ class MemoryRepository:
         return self._asked(found)
 
     def like(self, text: str, viewer: Viewer, *, k: int) -> list[Hit]:
-        """Find the memories that are most like a new one."""
+        """Find the memories that are most like a new one; see `MemorySearch.similar`."""
         return self._asked(
-            lambda index: MemorySearch(index).search(text, k=k, accept=lambda ids: index.visible(ids, viewer))
+            lambda index: MemorySearch(index).similar(text, k=k, accept=lambda ids: index.visible(ids, viewer))
         )
 
     def frequencies(self, words: Sequence[str]) -> tuple[int, list[int]]:

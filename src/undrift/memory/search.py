@@ -163,6 +163,32 @@ class MemorySearch:
         whys = [{**one.why, "nearest": nearest[one.number]} if one.number in nearest else one.why for one in best]
         return [Hit(places[one.number].id, one.score, why) for one, why in zip(best, whys, strict=True)]
 
+    def similar(self, text: str, *, k: int, accept: Accept) -> list[Hit]:
+        """Find memories that say something similar to a statement, the most similar first; for writing, not for answers.
+
+        Only their own words and vectors count: a neighbour contradicts nothing. The work does not grow with the memories,
+        but for the comparison of vectors.
+        """
+        asked, fetched = parse(text), k
+        vector = self._vector(text, asked)
+        while True:
+            hits = {one.number: one.score for one in self._index.like(asked.words, fetched)}
+            near = dict(self._index.nearest(vector, fetched, ALL))
+            ids = self._index.ids({*hits, *near})
+            seen = set(accept(list(ids.values()))) if ids else set()
+            if len(seen) >= k or max(len(hits), len(near)) < fetched or fetched > k * _MORE:
+                break
+            fetched *= _MORE  # too many of them are hidden
+        share = self._weights.dense if self._index.embedder is not None else 0.0
+        most, nearest = max(hits.values(), default=1.0), max(near.values(), default=1.0)
+        own = {
+            number: (1.0 - share) * hits.get(number, 0.0) / most + share * near.get(number, 0.0) / nearest
+            for number, one in ids.items()
+            if one in seen
+        }
+        best = sorted(own, key=lambda number: (-own[number], -number))[:k]
+        return [Hit(ids[one], own[one], {"similarity": near[one]} if one in near else {}) for one in best]
+
     def rarities(self, query: str) -> dict[str, float]:
         """Return the words of a query that are searched, each with its rarity among the memories."""
         words = self._parsed(query).words

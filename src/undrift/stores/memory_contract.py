@@ -72,6 +72,17 @@ class SearchedMemories(Protocol):
         """
         ...
 
+    def like(self, words: Sequence[str], limit: int) -> list[WordHit]:
+        """Return active memories with the rarest of the words, the highest scores first.
+
+        Up to 32 words count. The work has a limit: a common word counts only without rarer ones, in the newest memories.
+        """
+        ...
+
+    def ids(self, numbers: Collection[int]) -> Mapping[int, str]:
+        """Return the ids of memories by their numbers."""
+        ...
+
     def nearest(self, vector: Any, limit: int, only: Filter, *, taken_back: bool = False) -> list[tuple[int, float]]:
         """Return the numbers and cosines of the memories with the nearest vectors, best first; none without an
         embedder.

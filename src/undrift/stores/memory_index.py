@@ -171,6 +171,12 @@ class MemoryIndex:
         found = memory_search.match_of_tier if only.least_tier else memory_search.match
         return found(self._connection, words, limit, only, taken_back=taken_back)
 
+    def like(self, words: Sequence[str], limit: int) -> list[WordHit]:
+        return memory_search.like(self._connection, words, limit)
+
+    def ids(self, numbers: Collection[int]) -> Mapping[int, str]:
+        return memory_search.ids_of(self._connection, numbers)
+
     def nearest(self, vector: Any, limit: int, only: Filter, *, taken_back: bool = False) -> list[tuple[int, float]]:
         """Return the numbers and cosines of the nearest memories, best first; none without an embedder."""
         self._complete()

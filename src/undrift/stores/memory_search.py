@@ -28,6 +28,7 @@ __all__ = [
     "ids_of",
     "indexable",
     "known_speakers",
+    "like",
     "match",
     "match_of_tier",
     "newest",
@@ -40,6 +41,8 @@ __all__ = [
 _MOST_MATCHES = 5_000
 """Rows that are ranked for one query at most, the rarest words first. Ranking reads every row that matches: two words that
 are in half of a million rows take 171 ms (PERFORMANCE section 4). The rarest word is always ranked, over its newest rows."""
+_MOST_ALIKE = 500
+"""The same for the memories that a new one is compared with: a write takes as long among 100,000 as among 1,000."""
 _MOST_WORDS = 32
 _LONGEST_WORD = 64
 
@@ -95,6 +98,7 @@ _DROP_SPEAKERS = """DELETE FROM memory_speakers WHERE NOT EXISTS (
 _NEWEST = "SELECT coalesce(max(number), 0) FROM memory_lines"
 _COUNT = "SELECT count(*) FROM (SELECT 1 FROM {0} WHERE {0} MATCH ? LIMIT ?)"
 _NTH_NEWEST = "SELECT rowid FROM {0} WHERE {0} MATCH ? ORDER BY rowid DESC LIMIT 1 OFFSET ?"
+_ALIKE = "SELECT rowid, -rank FROM memory_text WHERE memory_text MATCH ? AND rowid >= ? ORDER BY rank LIMIT ?"
 _RANKED = "SELECT rowid, -rank, together({0}, ?) FROM {0} WHERE {0} MATCH ? AND rowid >= ? ORDER BY rank LIMIT ?"
 _RANKED_SOME = """SELECT t.rowid, -t.rank, together(t.{0}, ?) FROM {0} t CROSS JOIN memory_lines l ON l.number = t.rowid
     WHERE t.{0} MATCH ? AND t.rowid >= ? AND {1} ORDER BY t.rank LIMIT ?"""
@@ -231,7 +235,7 @@ def match(
         taken_back: Search the memories that rewinds have closed, not the active ones.
     """
     table = "memory_text_taken_back" if taken_back else "memory_text"
-    kept, first = _affordable(connection, table, _phrases(words))
+    kept, first = _affordable(connection, table, _phrases(words), _MOST_MATCHES)
     if not kept:
         return []
     prepare(connection)
@@ -240,6 +244,15 @@ def match(
     counts, sought = json.dumps(list(kept.values())), " OR ".join(kept)
     rows: Iterable[Any] = connection.execute(sql, (counts, sought, first, *bindings, limit))
     return [WordHit(number, score, near) for number, score, near in rows]
+
+
+def like(connection: apsw.Connection, words: Sequence[str], limit: int) -> list[WordHit]:
+    """Find active memories with the rarest of the words, the highest scores first, among 500 at most."""
+    kept, first = _affordable(connection, "memory_text", _phrases(words), _MOST_ALIKE)
+    if not kept:
+        return []
+    rows: Iterable[Any] = connection.execute(_ALIKE, (" OR ".join(kept), first, limit))
+    return [WordHit(number, score) for number, score in rows]
 
 
 def match_of_tier(
@@ -285,10 +298,12 @@ def _phrases(words: Sequence[str]) -> list[str]:
     return ['"' + text.replace('"', '""') + '"' for text in texts if any(map(str.isalnum, text))]
 
 
-def _affordable(connection: apsw.Connection, table: str, phrases: Sequence[str]) -> tuple[dict[str, int], int]:
+def _affordable(
+    connection: apsw.Connection, table: str, phrases: Sequence[str], at_most: int
+) -> tuple[dict[str, int], int]:
     """Choose the rarest words that together match few enough rows, each with its rows; and the first row to search."""
-    most = None if newest(connection) <= _MOST_MATCHES else _MOST_MATCHES
-    counted = {phrase: _one(connection, _COUNT.format(table), phrase, _MOST_MATCHES + 1) for phrase in phrases}
+    most = None if newest(connection) <= at_most else at_most
+    counted = {phrase: _one(connection, _COUNT.format(table), phrase, at_most + 1) for phrase in phrases}
     kept: dict[str, int] = {}
     total = first = 0
     for phrase, count in sorted(counted.items(), key=lambda one: one[1]):

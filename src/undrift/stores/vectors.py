@@ -67,10 +67,10 @@ _SAVE = """UPDATE memory_embedders SET indexed_until = ?, indexed_removals = ?, 
 _NEWER = """SELECT v.entry, v.number, l.seq, l.tier, CAST(l.scope AS BLOB), CAST(l.source AS BLOB), CAST(l.type AS BLOB),
     substr(v.vector, 1, ?)
     FROM memory_vectors v CROSS JOIN memory_lines l ON l.number = v.number
-    WHERE v.entry > ? AND v.embedder = ? ORDER BY v.entry"""
+    WHERE v.entry > ? AND +v.embedder = ? ORDER BY v.entry"""  # +: only the newer rows are read, not all of an embedder
 _NUMBERS = "SELECT number FROM memory_vectors WHERE embedder = ?"
 _OF_FILTER = "SELECT l.number FROM memory_lines l WHERE {} ORDER BY l.number DESC LIMIT ?"
-_COUNT_NEWER = "SELECT count(*) FROM (SELECT 1 FROM memory_vectors WHERE entry > ? AND embedder = ? LIMIT ?)"
+_COUNT_NEWER = "SELECT count(*) FROM (SELECT 1 FROM memory_vectors WHERE entry > ? AND +embedder = ? LIMIT ?)"
 _SOME = """SELECT number, substr(vector, 1, ?) FROM memory_vectors
     WHERE embedder = ? AND number IN (SELECT value FROM json_each(?)) ORDER BY number"""
 _PASSAGES = """SELECT number, substr(vector, ?1 + 1) FROM memory_vectors

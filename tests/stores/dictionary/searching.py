@@ -109,6 +109,12 @@ class SearchedLines:
         }
         return {number: together(some, rarities) for number, some in places.items()}
 
+    def like(self, words: Sequence[str], limit: int) -> list[WordHit]:
+        return self.match(words, limit)
+
+    def ids(self, numbers: Collection[int]) -> dict[int, str]:
+        return {number: self._lines[number].id for number in numbers if number in self._lines}
+
     def nearest(self, vector: Any, limit: int, only: Filter, *, taken_back: bool = False) -> list[tuple[int, float]]:
         if self.embedder is None:
             return []
