@@ -136,10 +136,10 @@ def _numbers(value: Any) -> set[int]:
 def variants() -> list[Variant]:
     """Return the rows: each adds one ingredient to the one before; the last ones take one away or stand alone."""
     bare = Weights(
-        dense=0.4, dense_long=0.4, together=0.0, after=0.0, after_question=0.0, before=0.0, second_after=0.0,
+        dense=WEIGHTS.dense, together=0.0, after=0.0, after_question=0.0, before=0.0, second_after=0.0,
         second_before=0.0, speaker=1.0, user=1.0, question=1.0,
     )  # fmt: skip
-    alone = replace(bare, dense=1.0, dense_long=1.0)
+    alone = replace(bare, dense=1.0)
     near = replace(
         bare, after=WEIGHTS.after, after_question=WEIGHTS.after, before=WEIGHTS.before,
         second_after=WEIGHTS.second_after, second_before=WEIGHTS.second_before,
@@ -148,15 +148,13 @@ def variants() -> list[Variant]:
     speaker = replace(answers, speaker=WEIGHTS.speaker)
     statement = replace(speaker, question=WEIGHTS.question)
     user = replace(statement, user=WEIGHTS.user)
-    together = replace(user, together=WEIGHTS.together)
     without = {
-        "neighbours": replace(bare, dense_long=WEIGHTS.dense_long, together=WEIGHTS.together, speaker=WEIGHTS.speaker,
+        "neighbours": replace(bare, together=WEIGHTS.together, speaker=WEIGHTS.speaker,
             user=WEIGHTS.user, question=WEIGHTS.question),
         "the speaker's prior": replace(WEIGHTS, speaker=1.0, user=1.0),
         "the statements' prior": replace(WEIGHTS, question=1.0),
         "the first person": replace(WEIGHTS, user=1.0),
         "words that stand together": replace(WEIGHTS, together=0.0),
-        "the share that grows with the length": replace(WEIGHTS, dense_long=WEIGHTS.dense),
     }  # fmt: skip
     rows = [
         Variant("words alone, every word of the query", lambda _, query: _all_words(query), bare),
@@ -167,9 +165,8 @@ def variants() -> list[Variant]:
         Variant("+ prior for the named speaker", None, speaker),
         Variant("+ prior for statements", None, statement),
         Variant("+ a question in the first person is a user's", None, user),
-        Variant("+ words that stand together (the base install)", None, together),
-        Variant("+ vectors of whole texts (extra `vectors`)", None, together, dense=True, has_passages=False),
-        Variant("+ their share grows with the length", None, WEIGHTS, dense=True, has_passages=False),
+        Variant("+ words that stand together (the base install)", None, WEIGHTS),
+        Variant("+ vectors of whole texts (extra `vectors`)", None, WEIGHTS, dense=True, has_passages=False),
         Variant("+ vectors of passages (all)", None, WEIGHTS, dense=True),
         *(Variant(f"all but {name}", None, weights, dense=True) for name, weights in without.items()),
         Variant("vectors alone, every word of the query", lambda _, query: replace(_all_words(query), words=()), alone,

@@ -11,7 +11,6 @@ from undrift.core.memory.retrieve import (
     WEIGHTS,
     Query,
     Weights,
-    damping,
     factors,
     is_question,
     parse,
@@ -151,13 +150,6 @@ def test_words_that_stand_together_count_more_than_the_same_words_apart():
     assert worded(2.0, 0.5) > worded(2.0, 0.25) > 0
 
 
-def test_a_long_text_is_judged_more_by_its_vector():
-    lines = {1: At(), 2: At(length=100_000)}
-    by_words, by_vector = rank({1: 1.0}, {2: 0.5}, lines, k=2), rank({2: 1.0}, {1: 0.5}, lines, k=2)
-    assert [one.score * WEIGHTS.most for one in by_words] == pytest.approx([0.6, 0.6], rel=1e-2)
-    assert {one.number: one.score * WEIGHTS.most for one in by_vector} == pytest.approx({1: 0.4, 2: 0.4}, rel=1e-2)
-
-
 def test_of_equals_the_newest_is_first_and_the_first_k_do_not_depend_on_k():
     lines = {number: At() for number in range(50)}
     hits = dict.fromkeys(range(1, 50), 2.0)
@@ -182,8 +174,7 @@ def test_every_score_is_between_0_and_1_and_is_the_sum_of_its_parts(lexical, den
     ranked = rank(lexical, dense, lines, {"ann": 1.5}, k=10)
     assert [one.score for one in ranked] == sorted((one.score for one in ranked), reverse=True)
     for one in ranked:
-        why = one.why
-        share = WEIGHTS.dense + (WEIGHTS.dense_long - WEIGHTS.dense) * (1 - damping(lines[one.number]))
+        why, share = one.why, WEIGHTS.dense
         own = (1 - share) * why.get("lexical", 0.0) + share * why.get("dense", 0.0) + why.get("neighbours", 0.0)
         total = own * why.get("speaker", 1.0) * why.get("statement", 1.0) / WEIGHTS.most
         assert one.score == pytest.approx(total)

@@ -105,8 +105,7 @@ class Weights:
     min(1, 200 / length).
 
     Args:
-        dense: Share of the vectors in the own score of a short memory, 0 to 1; the words have the rest.
-        dense_long: The same for a very long one: few of the words that it holds are what it is about.
+        dense: Share of the vectors in a memory's own score, 0 to 1; the words have the rest.
         together: Share of the score by words that depends on how much of the question stands together, 0 to 1.
         after: Share of a memory's own score that the next one of its source gets as well.
         after_question: The same when the memory is a question: what comes next answers it.
@@ -116,7 +115,6 @@ class Weights:
     """
 
     dense: float = 0.4
-    dense_long: float = 0.6
     together: float = 0.8
     after: float = 0.35
     after_question: float = 0.85
@@ -220,10 +218,11 @@ def rank(
     """
     by_words, by_vectors = _over_best(lexical, lines), _over_best(dense or {}, lines)
     meant = speakers or {}
-    own = {}
-    for number in sorted(by_words.keys() | by_vectors.keys()):
-        share = _share(lines[number], weights) if dense is not None else 0.0
-        own[number] = (1.0 - share) * by_words.get(number, 0.0) + share * by_vectors.get(number, 0.0)
+    share = weights.dense if dense is not None else 0.0
+    own = {
+        number: (1.0 - share) * by_words.get(number, 0.0) + share * by_vectors.get(number, 0.0)
+        for number in sorted(by_words.keys() | by_vectors.keys())
+    }
     given = _given(own, lines, weights)
     scored, most = [], weights.most
     for number in own.keys() | given.keys():
@@ -260,10 +259,6 @@ def _over_best(scores: Mapping[int, float], lines: Mapping[int, NeighbouredLine]
 def damping(line: NeighbouredLine) -> float:
     """Return how far a part of a text tells about the whole: 1 for a short one."""
     return _SHORT / max(line.length, _SHORT)
-
-
-def _share(line: NeighbouredLine, weights: Weights) -> float:
-    return weights.dense + (weights.dense_long - weights.dense) * (1.0 - damping(line))
 
 
 def _statement(line: NeighbouredLine, weights: Weights) -> float:
