@@ -77,6 +77,16 @@ def test_at_most_four_pairs_are_named_and_one_of_each_is_among_the_first_hits() 
     assert opposed(WORDS, [*others, OLDER, NEWER]) == []
 
 
+@pytest.mark.parametrize(("amount", "found"), [("{}", [("a", "b")]), ("```\n{}\n```", [])])
+def test_the_amount_may_stand_in_the_sentence_before_the_passage_but_not_in_code(
+    amount: str, found: list[tuple[str, str]]
+) -> None:
+    text = amount.format("I added some, so it is now 1,350 words.") + " My weekly goal is what I ask about."
+    why = {"passage": [text.index("My"), len(text)], "coverage": 1.0}
+    newer = ScoredMemoryEntry(MemoryEntry("b", text + LONG * 5, seq=2, speaker="user"), 0.5, 0.5, why)
+    assert opposed(WORDS, [OLDER, newer]) == found
+
+
 def test_a_hit_without_a_passage_counts_only_if_it_is_short() -> None:
     bare = [ScoredMemoryEntry(one.entry, 0.5, 0.5, {"coverage": 1.0}) for one in (OLDER, NEWER)]
     assert opposed(WORDS, bare) == []

@@ -41,6 +41,9 @@ _DONE = frozenset(
 )
 _DONE_WITHIN = 4
 """Words behind "I": "I just downloaded"."""
+_AROUND = 150
+"""Characters before and after a passage: chosen on five conversations among 0, 100, 150 and 300."""
+_CODE = re.compile(r"```[^`]{0,900}(?:```)?+")
 _OWN = frozenset({"i", "my", "we", "our"})
 _YES_OR_NO = frozenset({"have", "has", "had", "did", "do", "does", "am", "is", "are", "was", "were"})
 _KINDS = {
@@ -119,7 +122,15 @@ def _parts(hits: Sequence[ScoredMemoryEntry]) -> Iterator[_FittingPart]:
         is_fit = 0.0 < coverage >= _LEAST_COVERAGE * best and len(text) <= LONGEST_PASSAGE
         is_sound = TRUST_TIERS[hit.entry.trust] > 0 and not hit.entry.is_contradicted
         if is_fit and is_sound and not _OWN.isdisjoint(words_of(text)):
-            yield _FittingPart(place, hit, text, coverage)
+            yield _FittingPart(place, hit, _around(hit, text), coverage)
+
+
+def _around(hit: ScoredMemoryEntry, passage: str) -> str:
+    """Return a passage and its surroundings, without code: the amount is often in the next sentence."""
+    content = hit.entry.content
+    start = (hit.why.get("passage") or (0, 0))[0]
+    text = content[max(0, start - _AROUND) : start + len(passage) + _AROUND]
+    return _CODE.sub("\n", text)
 
 
 def _changes(parts: Sequence[_FittingPart], asked: _Question) -> list[tuple[str, str]]:
