@@ -52,6 +52,7 @@ def test_what_was_learned_is_shown_with_its_line_and_forgotten_by_one_command(tm
     undrift("session", "rewind", str(done["seq"] - 1), "--session", done["session_id"], "--home", home)
     assert {one["content"] for one in listed(home)} >= {RULE, CONVENTION}
     assert len(told("memory", "forget", "--learned", "all", "--purge", "--yes", "--home", home)["purged"]) == 2
+    assert told("memory", "forget", "--learned", "all", "--home", home) == {"forgotten": []}
     assert RULE.encode() not in b"".join(one.read_bytes() for one in home.rglob("*.db*"))
 
 

@@ -92,7 +92,7 @@ def forget_command(
     chosen = list({entry.id: entry for entry in (memory_named(entries, one) for one in ids)}.values())
     if learned is not None:
         chosen = _learned(entries, learned)
-    if not yes:
+    if not yes and chosen:
         _ask(chosen, purge=purge)
     by_session: dict[str, list[MemoryEntry]] = {}
     for entry in chosen:
@@ -122,10 +122,10 @@ def forget_command(
 
 
 def _learned(entries: Sequence[MemoryEntry], session_id: str) -> list[MemoryEntry]:
-    """Return the memories that were learned from a session, or from every one. Raises InputError: there are none."""
+    """Return the memories that were learned from a session, or from every one. Raises InputError: that session taught none."""
     sources = {entry.source for entry in entries} if session_id == "all" else {learned_from(session_id)}
     found = [entry for entry in entries if "learned" in entry.metadata and entry.source in sources]
-    if not found:
+    if not found and session_id != "all":
         raise InputError(f"nothing was learned from {session_id[:64]!r}; `undrift memory list` shows what there is")
     return found
 
