@@ -106,7 +106,8 @@ _HOLD = """SELECT t.rowid FROM {0} t CROSS JOIN memory_lines l ON l.number = t.r
     WHERE t.{0} MATCH ? AND {1} ORDER BY t.rowid DESC LIMIT ?"""
 _HOLD_SOME = """SELECT rowid FROM {0} WHERE {0} MATCH ? AND +rowid IN (SELECT value FROM json_each(?))
     ORDER BY rowid DESC LIMIT ?"""  # +: one pass through the word's rows, not one search for each number
-_OF_TIER = "SELECT l.number FROM memory_lines l WHERE {0} LIMIT ?"
+_OF_TIER = "SELECT l.number FROM memory_lines l WHERE {0}"
+_FEW_OF_TIER = "SELECT count(*) FROM (SELECT 1 FROM memory_lines l WHERE {0} LIMIT ?)"
 _COUNT_THERE = "SELECT (SELECT count(*) FROM memory_lines) - (SELECT count(*) FROM memory_lines WHERE is_there = 0)"
 _COUNT_OF_TIER = "SELECT count(*) FROM memory_lines WHERE tier >= ?"
 _SPEAKS = "EXISTS (SELECT 1 FROM memory_lines l WHERE l.speaker = s.speaker AND l.speaker <> '' AND l.is_there = 1)"
@@ -265,15 +266,14 @@ def match_of_tier(
     """
     table = "memory_text_taken_back" if taken_back else "memory_text"
     condition, bindings = in_sqlite(only, "l")
-    numbers: list[Any] = connection.execute(_OF_TIER.format(condition), (*bindings, _MOST_MATCHES + 1)).fetchall()
-    listed: list[str | bytes | int] = [json.dumps([number for (number,) in numbers])]
-    of_all, sql, values = len(numbers), _HOLD_SOME.format(table), listed
+    counted: list[Any] = connection.execute(_FEW_OF_TIER.format(condition), (*bindings, _MOST_MATCHES + 1)).fetchall()
+    of_all = counted[0][0]
+    sql, values = _HOLD_SOME.format(table), bindings
     if of_all > _MOST_MATCHES:
-        of_all, sql, values = (
-            _one(connection, _COUNT_OF_TIER, only.least_tier),
-            _HOLD.format(table, condition),
-            bindings,
-        )
+        of_all, sql = _one(connection, _COUNT_OF_TIER, only.least_tier), _HOLD.format(table, condition)
+    else:
+        numbers: list[Any] = connection.execute(_OF_TIER.format(condition), bindings).fetchall()
+        values = [json.dumps([number for (number,) in numbers])]
     phrases = _phrases(words) if of_all else []
     rows: list[list[Any]] = [connection.execute(sql, (one, *values, _MOST_MATCHES)).fetchall() for one in phrases]
     weights = [log(1.0 + (max(of_all - len(some), 0) + 0.5) / (len(some) + 0.5)) for some in rows if some]
