@@ -119,9 +119,9 @@ class MemoryRepository:
     def reranked(self, query: str, hits: Sequence[ScoredMemoryEntry]) -> list[ScoredMemoryEntry]:
         """Give the first hits new scores by the re-ranker, if there is one and it answers in time."""
         self._faults.pop("reranker", None)
-        best = sorted(hits, key=lambda one: -one.raw_score)
-        if self._reranker is None or not query.strip() or len(best) < 2:
+        if self._reranker is None or not query.strip() or len(hits) < 2:
             return list(hits)
+        best = sorted(hits, key=lambda one: -one.raw_score)
         first, texts = best[:_RERANKED], [_shown(one) for one in best[:_RERANKED]]
         try:
             given = self._reranker.scores(query, texts)

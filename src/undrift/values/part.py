@@ -5,14 +5,12 @@ Law: a name carries no secret, and sends nothing in the clear beyond this machin
 
 import re
 from dataclasses import dataclass
-from ipaddress import ip_address
 from typing import Literal, Self
-from urllib.parse import urlsplit
 
 __all__ = ["PartName"]
 
 _LONGEST = 500
-_MODEL = re.compile(r"(sentence-transformers|fastembed):(\S(?:[^\0-\x1f\x7f]*\S)?)")
+_MODEL = re.compile(r"(sentence-transformers|fastembed):([^\0- \x7f](?:[^\0-\x1f\x7f]*[^\0- \x7f])?)")
 _PYTHON = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)", re.ASCII)
 _WEB = re.compile(r"[!-~]+", re.ASCII)
 
@@ -52,6 +50,8 @@ def _is_address(text: str) -> bool:
     """Tell whether an address names a host alone, and whether its way there is safe; a model may follow after a #."""
     if not _WEB.fullmatch(text):
         return False
+    from urllib.parse import urlsplit  # only here: each hook reads the settings, and few name an address
+
     try:
         parts = urlsplit(text)
         host, port = parts.hostname, parts.port
@@ -63,6 +63,8 @@ def _is_address(text: str) -> bool:
 
 
 def _is_this_machine(host: str) -> bool:
+    from ipaddress import ip_address
+
     try:
         return host == "localhost" or ip_address(host).is_loopback
     except ValueError:
