@@ -224,3 +224,15 @@ def test_a_removed_variable_is_a_warning_that_names_what_takes_its_place(
         assert Settings.from_environment() == Settings()
     assert [record.getMessage() for record in caplog.records] == list(removed_variables(given))
     assert "UNDRIFT_APPEND_ONLY has no effect: it was removed; set bound_thinking" in caplog.text
+
+
+@pytest.mark.parametrize("name", ["evil:Run", "https://evil.example/e", "http://127.0.0.1:9/e", "fastembed:a/b"])
+def test_a_projects_file_names_no_part_that_runs_code_or_reads_memories(project: Path, name: str) -> None:
+    of_project(project, f"embedder = '{name}'\n")
+    with pytest.raises(SettingsError, match="can only say auto, wordllama, none, as it can come with a cloned"):
+        Settings.from_environment()
+    of_project(project, "embedder = 'none'\n")
+    assert Settings.from_environment().embedder == "none"
+    (project / "undrift.toml").unlink()
+    of_user(project, f"embedder = '{name}'\n")
+    assert Settings.from_environment().embedder == name
