@@ -77,7 +77,8 @@ class MemoryRepository:
         """Return the changes with the data that makes new memories searchable."""
         new = remembered([one.after for one in updates if one.before is None and one.after is not None])
         lines = list(map(line, new))
-        return (*updates, self._with_parts(lambda embedder: embedded(embedder, lines)))
+        new_lines = self._with_parts(lambda embedder: embedded(embedder, lines)) if lines else MemoryLines(lines)
+        return (*updates, new_lines)
 
     def find(
         self, query: str, viewer: Viewer, *, k: int, only: Filter = ALL, has_others: bool = False
