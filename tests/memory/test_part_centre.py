@@ -57,4 +57,4 @@ def test_a_search_by_such_an_embedder_finds_nothing_where_nothing_fits(tmp_path:
         (hit,) = session.search("When does the blue ferry leave?")
         assert 0.15 < hit.why["similarity"] < 0.95
         assert not session.search("lentil soup recipe")
-        assert session.memory.warnings == ()
+        assert session.memory.warnings() == ()

@@ -115,7 +115,7 @@ def test_a_model_of_the_cache_is_loaded_offline_and_runs_no_code_of_its_own(
     with opened(tmp_path / "h", embedder=f"sentence-transformers:{name}") as session:
         session.remember("The office moved to Lisbon.")
         assert session.search("Where is it?")[0].why["similarity"] == pytest.approx(1.0)
-        assert session.memory.warnings == ()
+        assert session.memory.warnings() == ()
     assert calls("sentence_transformers") == [(str(folder), True, False)]
     assert sys.modules["transformers.utils.logging"].shown == [False, True]
 
@@ -167,5 +167,5 @@ def test_cross_encoders_reorder_and_one_for_classes_is_refused(packages: Path, t
             for text in ("The office moved to Lisbon.", "The office dog is Rex."):
                 session.remember(text)
             assert len(session.search("office")) == 2
-            assert len(session.memory.warnings) == len(found)
-            assert all(said in one for said, one in zip(found, session.memory.warnings, strict=True))
+            assert len(session.memory.warnings()) == len(found)
+            assert all(said in one for said, one in zip(found, session.memory.warnings(), strict=True))

@@ -39,7 +39,7 @@ def warned(home: Path, **settings: Any) -> tuple[list[str], tuple[str, ...]]:
         for one in SAID:
             session.remember(one, trust="user")
         hits = [hit.entry.content for hit in session.search("Where is the office?")]
-        return hits, session.memory.warnings
+        return hits, session.memory.warnings()
 
 
 # ------------------------------------------------------------------------------------------------------------ they work
@@ -51,7 +51,7 @@ def test_an_embedder_of_a_module_finds_by_its_own_vectors(tmp_path: Path):
             session.remember(one, trust="user")
         best = session.search("Where is the office?")[0]
         assert best.why["similarity"] > 0
-        assert session.memory.warnings == ()
+        assert session.memory.warnings() == ()
 
 
 def test_memories_written_without_an_embedder_get_its_vectors_at_the_next_search(tmp_path: Path):
@@ -208,7 +208,7 @@ def test_a_part_that_failed_rests_and_is_used_again_when_it_works(tmp_path: Path
         assert len(one.requests) == 1
         monkeypatch.setattr("undrift.memory.part_calls.time.monotonic", lambda: 1e12)
         assert "similarity" in session.search("office")[0].why
-        assert session.memory.warnings == ()
+        assert session.memory.warnings() == ()
 
 
 def test_sessions_of_one_process_wait_for_each_other_and_none_goes_without(tmp_path: Path):
@@ -217,7 +217,7 @@ def test_sessions_of_one_process_wait_for_each_other_and_none_goes_without(tmp_p
             for one in SAID:
                 session.remember(one)
             assert "reranked" in session.search("Where is the office?")[0].why
-            return session.memory.warnings
+            return session.memory.warnings()
 
     with ThreadPoolExecutor(4) as pool:
         assert set(pool.map(search, range(4))) == {()}

@@ -181,9 +181,9 @@ def _asked(home: Path, asked: AskedTexts, settings: Settings, places: dict[str, 
             tries.cpu_s.append(time.process_time() - cpu_s)
             tries.wait_s.append(time.monotonic() - wait_s)
             tries.found.append(tuple(any(places.get(hit.entry.id, set()) & right for hit in hits[:k]) for k in AT))
-            if session.memory.warnings:
+            if faults := session.memory.warnings():
                 tries.without += 1
-                tries.fault = session.memory.warnings[-1]
+                tries.fault = faults[-1]
     return tries
 
 

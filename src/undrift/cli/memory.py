@@ -169,7 +169,7 @@ def search_command(
         for hit in chosen.search(query, k=limit, only_valid=valid, known_at=then):
             by_id.setdefault(hit.entry.id, ("" if hit.entry.scope == "user" else name, hit))
         session_id, rated = chosen.id, chosen.search_precision()
-        warnings |= dict.fromkeys(chosen.memory.warnings)
+        warnings |= dict.fromkeys(chosen.memory.warnings())
     hits = list(by_id.values())
     if is_wide():
         hits = sorted(hits, key=lambda one: -one[1].decayed_score)[:limit]

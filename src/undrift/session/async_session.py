@@ -100,6 +100,7 @@ class AsyncMemory(_Awaited):
     search = awaited(SessionMemory.search)
     search_precision = awaited(SessionMemory.search_precision)
     take_in = awaited(SessionMemory.take_in)
+    warnings = awaited(SessionMemory.warnings)
 
 
 class AsyncTimeline(_Awaited):

@@ -134,11 +134,11 @@ class SessionMemory:
         seq = self._timeline.seq_of(known_at)
         return self._memories.search(query, k=k, types=types, as_of_ms=as_of_ms, seq=seq, only_valid=only_valid)
 
-    @property
+    @in_turn
     def warnings(self) -> tuple[str, ...]:
-        """The faults of your embedder and re-ranker in the newest search or write, which continued without them.
+        """Return the faults of your embedder and re-ranker in the newest search or write, which continued without them.
 
-        >>> session.memory.warnings
+        >>> session.memory.warnings()
         ()
         """
         return self._memories.warnings
