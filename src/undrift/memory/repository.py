@@ -113,6 +113,11 @@ class MemoryRepository:
         with self._by_words.open() as index:
             return index.frequencies(words)
 
+    @property
+    def has_vectors(self) -> bool:
+        """True if memories are found by meaning too."""
+        return self._search.embedder is not None
+
     def most_ranked(self, k: int) -> int:
         """Return how many hits to rank, so that the re-ranker has all that it reorders."""
         return k if self._reranker is None else max(k, _RERANKED)

@@ -16,25 +16,27 @@ from undrift.core.contradict.reading import StatementClause, Value, read_stateme
 from undrift.core.contradict.rules import compare
 from undrift.core.contradict.verdicts import LONGEST_STATEMENT
 from undrift.core.contradict.words import STOP
-from undrift.core.text.words import stem, stems_of, words_of
-
-__all__ = ["LEAST_CONFIDENCE", "says_the_same"]
-
-_PART = re.compile(r"(?<=[.!?;]) |;|, | [-\u2013\u2014]{1,2} | (?:and|but|so) ", re.IGNORECASE)
-_PHRASES = tuple(
-    (re.compile(rf"\b(?:{phrase})\b", re.IGNORECASE), word)
-    for phrase, word in (
-        (r"(?:pull|merge)[- ]requests?", "pr"),
-        (r"these days|at the moment|right now|at present|from now on", "now"),
-        (r"no longer|not any ?more", "not"),
-        (r"(?:every|each) day", "daily"),
-        (r"(?<!for )(?<!in )(?:every|each|a|per) (week|month|year)", r"\1ly"),
-        (r"you(?: can| will|['\u2019]ll)? find", "find"),
-        (r"(\w+ \d\d?(?:st|nd|rd|th)?), (?=\d{4})", r"\1 "),
-    )
+from undrift.core.memory.plain_forms import in_plain_form
+from undrift.core.memory.same_words import (
+    BE,
+    CONDITIONS,
+    DENYING,
+    KINDS,
+    LIGHT,
+    MARKERS,
+    ORDERED,
+    PASTS,
+    RELATING,
+    RESULTS,
+    SYNONYMS,
 )
-_NO = re.compile(r"^ ?no (?=\w)", re.IGNORECASE)
+from undrift.core.text.words import stem, words_of
+
+__all__ = ["LEAST_CONFIDENCE", "in_other_words", "says_the_same"]
+
+_PART = re.compile(r"(?<=[.!?;:]) |;|, | [-\u2013\u2014]{1,2} | (?:and|but|so) ", re.IGNORECASE)
 _JOINED = re.compile(r"(?<=[a-z])[-_](?=[a-z])", re.IGNORECASE)
+_NO = re.compile(r"^ ?no (?=\w)", re.IGNORECASE)
 _MOMENT = re.compile(
     r"\?|\b(?:yesterday|today|tonight|tomorrow|ago|(?:last|next|this|past|coming) (?:\w+ )?(?:night|day|week(?:end)?|month"
     r"|year|morning|evening|afternoon|spring|summer|autumn|fall|winter|\w+day)|recently|earlier|soon|just|already"
@@ -42,48 +44,23 @@ _MOMENT = re.compile(
     re.IGNORECASE,
 )
 """A moment that counts from when it is said: the same words on two days name two events. A question states nothing."""
-_MARKERS = frozenset({
-    "before", "after", "until", "till", "unless", "except", "only", "if", "when", "whenever", "while", "during", "without",
-    "than", "over", "under", "between", "from", "some", "several", "few", "most", "many", "half", "both", "sometimes",
-    "usually", "often", "mostly", "rarely", "seldom", "more", "less", "least", "may", "might", "could", "will", "would",
-    "was", "were", "had", "against", "off", "out", "up", "down",
-})  # fmt: skip
-"""Words that bound a statement, or say when or how far it holds: each stands in both statements, or in neither."""
-_ORDERED = frozenset({"before", "after", "than", "over", "from", "until", "only", "without", "except"})
-"""Markers that bind the words behind them."""
-_DENYING = frozenset({
-    "not", "no", "never", "none", "nobody", "nothing", "neither", "nor", "cannot", "avoid", "forbidden", "prohibited",
-    "banned", "refrain",
-})  # fmt: skip
-_LIGHT = frozenset({
-    "use", "run", "listen", "reach", "expose", "bind", "serve", "keep", "prefer", "like", "love", "favour", "favor", "go",
-    "make", "sure", "please", "user", "available", "open", "remember", "note", "happen", "need", "require", "have", "get",
-    "thing", "stuff", "through", "via", "kindly", "located", "anything", "simply", "basically", "generally",
-})  # fmt: skip
-"""Words that relate the others; two statements without them are compared by what they relate."""
-_SYNONYMS = (
-    "concise short brief terse succinct", "answer reply response", "live reside home base flat apartment house dwell",
-    "due deadline", "commit push change", "direct straight", "start begin commence", "end finish conclude", "buy purchase",
-    "work employ employer", "car automobile", "doctor physician", "big large", "fast quick rapid", "child kid",
-    "mother mom mum", "father dad", "database db", "delete remove erase", "allow permit", "email mail", "phone telephone",
-    "boss manager", "colleague coworker", "film movie", "photo picture", "holiday vacation", "folder directory",
-    "bug defect", "birthday born", "allergic allergy", "theme mode", "release ship", "bind bound",
-)  # fmt: skip
-_NOUNS = frozenset({
-    "branch", "port", "deadline", "due", "date", "time", "price", "cost", "number", "version", "name", "address",
-    "directory", "folder", "file", "test", "suite", "tool", "system", "one", "place",
-})  # fmt: skip
-"""Kinds of values: with the value in both statements, one of them may leave out its kind."""
 LEAST_CONFIDENCE = 0.6
 """A contradiction of less confidence rests on a change that is only reported, or on less: equal words weigh more."""
 
 _LEAST_WORDS = 2
+_MOST_OTHER = 24
 _BARE = frozenset({"number", "port"})
+_OF_VALUES = frozenset({"port", "number", "date", "version"})
 _AMOUNTS = frozenset({
     "version", "port", "duration", "size", "share", "money", "number", "date", "weekday", "clock",
 })  # fmt: skip
-_PASSIVE = re.compile(r"\b(?:is|are|be|been|being) (?:\w+ )?\w+(?:ed|en|n|t) by\b", re.IGNORECASE)
+_PASSIVE = re.compile(
+    r"\b(?:is|are|be|been|being) (?:\w+ )?\w+(?:ed|en|n|t) (?:by|for|in|on|to|with|as|from|through|via)\b",
+    re.IGNORECASE,
+)
 _YEAR = re.compile(r"(?:19|20)\d\d")
+_NAMED = re.compile(r"[\d/_@#+=.*]")
+_ENDINGS = ("ations", "ation", "ions", "ion", "als", "al", "ments", "ment", "ance", "ence")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,19 +71,22 @@ class _Parts:
         words: Words that mean something, and values, in their normal form.
         denied: Those of them in a part that denies something.
         order: The words of each part in their order.
-        markers: Of `_MARKERS`, each with the words behind it if it binds them.
-        nouns: Words that only name the kind of a value.
+        markers: Of `MARKERS`, each with the words behind it if it binds them.
+        bounds: The words of each condition.
+        free: Words that only relate others, and words that only name the kind of a value: two sets.
     """
 
     words: frozenset[str]
     denied: frozenset[str]
-    denies: bool
-    order: tuple[tuple[str, ...], ...]
+    denials: int
+    order: tuple[tuple[tuple[str, bool], ...], ...]
     markers: frozenset[tuple[str, frozenset[str]]]
+    bounds: tuple[frozenset[str], ...]
     values: frozenset[str]
-    nouns: frozenset[str]
+    kinds: frozenset[str]
     is_past: bool
     is_passive: bool
+    length: int
 
 
 def says_the_same(one: str, other: str) -> bool:
@@ -114,64 +94,93 @@ def says_the_same(one: str, other: str) -> bool:
     if max(len(one), len(other)) > LONGEST_STATEMENT or _MOMENT.search(one) or _MOMENT.search(other):
         return False
     left, right = _parts(one), _parts(other)
-    if (left.values, left.denies, left.markers, left.is_past) != (
-        right.values,
-        right.denies,
-        right.markers,
-        right.is_past,
-    ):
+    if _frame(left) != _frame(right):
         return False
     common = left.words & right.words
     if len(common) < _LEAST_WORDS or _is_turned(left, right) or not _is_bound_alike(left, right):
         return False
     missing, added = left.words - right.words, right.words - left.words
-    kinds = left.nouns | right.nouns if left.values or len(common) > _LEAST_WORDS else frozenset()
-    if (missing and added) or not (missing | added | (left.denied ^ right.denied)) <= kinds:
+    kinds = left.kinds | right.kinds if _has_value(left) or len(common) > _LEAST_WORDS else frozenset()
+    relating = _stems(RELATING) | (frozenset({_normal("allow")}) if left.denials else frozenset())
+    if not (missing | added) <= kinds | relating:
         return False
-    found = (compare(one, other), compare(other, one))
-    return not any(each.kind == "contradiction" and each.confidence >= LEAST_CONFIDENCE for each in found)
+    if any(missing & free and added & free for free in (kinds, relating)) and _is_one_order(left, right):
+        return False
+    if not _is_denied_alike(left, right, kinds | relating):
+        return False
+    if not all(bound <= of.words for one_, of in ((left, right), (right, left)) for bound in one_.bounds):
+        return False
+    found = [each for each in (compare(one, other), compare(other, one)) if each.kind == "contradiction"]
+    if left.denied & right.denied:  # both refuse the same thing: neither displaces what the other says
+        found = [each for each in found if each.rule != "correction:displaced"]
+    return all(each.confidence < LEAST_CONFIDENCE for each in found)
+
+
+def in_other_words(text: str) -> str:
+    """Return words that mean the same as those of a short text, to find the statements that use them; empty if none do."""
+    if len(text) > LONGEST_STATEMENT:
+        return ""
+    written = dict.fromkeys(words_of(text))
+    meant = dict.fromkeys(map(_normal, written))
+    return " ".join([word for one in meant for word in _groups().get(one, ()) if word not in written][:_MOST_OTHER])
+
+
+def _frame(one: _Parts) -> tuple[object, ...]:
+    return one.values, one.denials > 0, one.markers, one.is_past
 
 
 @lru_cache(maxsize=2_048)
 def _parts(text: str) -> _Parts:
-    text = " ".join(text.replace("\n", "; ").split())
-    for pattern, word in _PHRASES:
-        text = pattern.sub(word, text)
-    text = _JOINED.sub(" ", text)
+    text = _JOINED.sub(" ", in_plain_form(" ".join(text.replace("\n", "; ").split())))
     clauses = [clause for part in _PART.split(text) if part for clause in read_statement(_NO.sub("never ", part))]
-    parts = [tuple(_meant(clause)) for clause in clauses]
-    denying = [sum(word in _DENYING for word in clause.words) % 2 == 1 for clause in clauses]
+    ordered = [tuple(_meant(clause)) for clause in clauses]
+    parts = [tuple(word for word, _ in part if word not in _light()) for part in ordered]
+    denying = [sum(word in DENYING for word in clause.words) % 2 == 1 for clause in clauses]
     values = [value for clause in clauses for value in _values(clause)]
-    relations = {value.relation for value in values}
-    nouns = _NOUNS.union(*(relation_of(one).nouns for one in relations))
+    nouns = (noun for value in values for noun in relation_of(value.relation).nouns)
     return _Parts(
         frozenset(word for part in parts for word in part),
         frozenset(word for part, denies in zip(parts, denying, strict=True) if denies for word in part),
-        any(denying),
-        tuple(parts),
+        sum(denying),
+        tuple(ordered),
         frozenset(marker for clause in clauses for marker in _marked(clause)),
+        tuple(bound for clause in clauses for bound in _bounds(clause)),
         frozenset(map(_named, values)),
-        frozenset(map(_normal, nouns)),
+        _stems(KINDS) | frozenset(map(_normal, nouns)),
         any(map(_tells_of_the_past, clauses)),
         any(_PASSIVE.search(clause.text) for clause in clauses),
+        sum(len(clause.words) for clause in clauses),
     )
 
 
-def _meant(clause: StatementClause) -> Iterator[str]:
-    """Yield the words of a clause that mean something, and its values, in their order."""
+def _meant(clause: StatementClause) -> Iterator[tuple[str, bool]]:
+    """Yield the words of a clause that mean something, and its values, in their order; with whether each is inflected."""
+    for at, word in _placed(clause):
+        yield word, clause.words[at].endswith(("s", "ed", "ing"))
+
+
+def _placed(clause: StatementClause) -> Iterator[tuple[int, str]]:
     starts = {value.at: value for value in _values(clause)}
     skipped = 0
     for at, word in enumerate(clause.words):
         if at in starts:
             value = starts[at]
             skipped = len(value.text.split(" "))
-            yield _named(value)
+            yield at, _named(value)
         if skipped:
             skipped -= 1
-        elif word not in _MARKERS and word not in _DENYING:
-            for part in words_of(word.replace("\u2019", "'").removesuffix("'s")):
-                if part not in STOP and (meant := _normal(part)) not in _light():
-                    yield meant
+        elif word not in MARKERS and word not in CONDITIONS and word not in DENYING:
+            yield from ((at, one) for one in _words_in(word))
+
+
+def _words_in(word: str) -> Iterator[str]:
+    """Yield the words of a term; a path, or what else has signs in it, is one word."""
+    if _NAMED.search(word) and any(map(str.isalnum, word)):
+        yield f"={word}"
+        return
+    for part in words_of(word.replace("\u2019", "'").removesuffix("'s")):
+        if part not in STOP and part != "m":
+            yield _normal(part)
 
 
 def _values(clause: StatementClause) -> list[Value]:
@@ -199,66 +208,164 @@ def _named(value: Value) -> str:
     return f"={value.value}" if value.relation in _BARE else f"{value.relation}={value.value}"
 
 
+def _is_denied_alike(left: _Parts, right: _Parts, free: frozenset[str]) -> bool:
+    """Tell whether two statements deny the same: one may say in the part that denies what the other says before it."""
+    ours, theirs = (left.denied & right.words) - free, (right.denied & left.words) - free
+    return ours == theirs or (left.denials == right.denials and (ours < theirs or theirs < ours))
+
+
 def _marked(clause: StatementClause) -> Iterator[tuple[str, frozenset[str]]]:
-    meant = {at: _normal(word) for at, word in enumerate(clause.words) if word not in STOP}
+    """Yield the markers of a clause, those that bind words with the words behind them."""
     taken = {at for value in _values(clause) for at in range(value.at, _end(value))}
     for at, word in enumerate(clause.words):
-        if word in _MARKERS and at not in taken:  # "May" is a month
-            yield word, frozenset(one for place, one in meant.items() if place > at and word in _ORDERED)
+        if word == "from" and _is_of(clause, at):
+            continue
+        if word in MARKERS and at not in taken:  # "May" is a month
+            yield word, _following(clause, at) if word in ORDERED else frozenset()
+
+
+def _is_of(clause: StatementClause, at: int) -> bool:
+    """Tell whether "from" stands behind a noun and means "of", as in "errors from the service"."""
+    before = clause.words[at - 1] if at else ""
+    is_free = _normal(before) in _stems(RELATING) or _short(before) in _light() or before in STOP
+    return bool(before) and not is_free and not before.endswith("ed") and _short(before) not in _results() and at < 4
+
+
+def _bounds(clause: StatementClause) -> Iterator[frozenset[str]]:
+    for at, word in enumerate(clause.words):
+        if word in CONDITIONS:
+            yield _following(clause, at) or frozenset({word})
+
+
+def _following(clause: StatementClause, at: int) -> frozenset[str]:
+    words = [word for place, word in _placed(clause) if place > at and word not in _light()]
+    return frozenset(words[:1] if words and "=" in words[0] else words)
 
 
 def _tells_of_the_past(clause: StatementClause) -> bool:
     """Tell whether a clause has a verb of the past: a form in -ed that no form of "be" makes a state."""
     before = ("", *clause.words)
-    return "past" in clause.cues or any(
-        len(word) > 4 and word.endswith("ed") and not word.endswith("eed") and before[at] not in _BE
-        for at, word in enumerate(clause.words)
+    return (
+        "past" in clause.cues
+        or any(
+            before[at] not in BE
+            and (at or "".join(clause.words[1:2]) in STOP)  # "Generated files are ..."
+            and (word in PASTS or (len(word) > 4 and word.endswith("ed") and not word.endswith("eed")))
+            and not {word, stem(word), *before[at + 2 : at + 3]} & _results()
+            for at, word in enumerate(clause.words)
+        )
     )
 
 
-_BE = frozenset({"is", "are", "be", "been", "am", "not", "being", "get", "gets", "got"})
+@cache
+def _results() -> frozenset[str]:
+    return frozenset(form for word in RESULTS for form in (stem(word), f"{stem(word)}ed", f"{word}d"))
 
 
 def _is_turned(left: _Parts, right: _Parts) -> bool:
-    """Tell whether two words have changed sides around a third: "A calls B" and "B calls A", both active or both passive."""
-    return left.is_passive == right.is_passive and any(
+    """Tell whether two words have changed sides around a verb: "A calls B" and "B calls A", both active or both passive."""
+    if left.is_passive != right.is_passive:
+        return False
+    is_any = left.words == right.words and left.length == right.length
+    others = [tuple(word for word, _ in part) for part in right.order]
+    return any(
         first in after and last in before
         for part in left.order
-        for first, middle, last in _triples(part)
-        for other in right.order
+        for first, middle, last in _triples(part, is_any=is_any)
+        for other in others
         if middle in other
         for before, after in [(other[: other.index(middle)], other[other.index(middle) + 1 :])]
     )
 
 
+def _is_one_order(left: _Parts, right: _Parts) -> bool:
+    """Tell whether two statements differ in one place: what fills it in each tells them apart."""
+    common = left.words & right.words - _stems(RELATING) - left.kinds - right.kinds
+    ours, theirs = ([word for part in one.order for word, _ in part if word in common] for one in (left, right))
+    return ours == theirs or len(common) <= _LEAST_WORDS
+
+
 def _is_bound_alike(left: _Parts, right: _Parts) -> bool:
     """Tell whether half of the words that stand side by side do so in both: "red jacket, white hat" says another thing."""
+    if not all(_is_beside_alike(word, left, right) for word in left.words & right.words if "=" in word):
+        return False
     ours, theirs = _pairs(left), _pairs(right)
-    return bool(left.values) or 2 * len(ours & theirs) >= min(len(ours), len(theirs))
+    return _has_value(left) or 3 * len(ours & theirs) >= min(len(ours), len(theirs))
+
+
+def _is_beside_alike(value: str, left: _Parts, right: _Parts) -> bool:
+    """Tell whether a value stands beside one word in both statements, or alone: "logs in A, dumps in B" is two things."""
+    ours, theirs = _beside(value, left), _beside(value, right)
+    return not ours or not theirs or not ours.isdisjoint(theirs)
+
+
+def _beside(value: str, one: _Parts) -> set[str]:
+    parts = ([word for word, _ in part] for part in one.order)
+    found = {word for part in parts if value in part for word in part}
+    return found - {value} - _light() - _OF_VALUES
+
+
+def _has_value(one: _Parts) -> bool:
+    return any(map(_is_amount, one.words))
+
+
+def _is_amount(word: str) -> bool:
+    relation, sign, _ = word.partition("=")
+    return bool(sign) and (not relation or relation in _AMOUNTS)
 
 
 def _pairs(one: _Parts) -> set[frozenset[str]]:
-    return {frozenset(pair) for part in one.order for pair in pairwise(part)}
+    free = _stems(RELATING) | _light() | one.kinds
+    parts = (tuple(word for word, _ in part if word not in free) for part in one.order)
+    return {frozenset(pair) for part in parts for pair in pairwise(part)}
 
 
-def _triples(part: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+def _triples(part: Sequence[tuple[str, bool]], *, is_any: bool) -> Iterator[tuple[str, str, str]]:
+    """Yield three words in their order; the middle one is inflected, as a verb is, or any."""
     words = tuple(dict.fromkeys(part))[:12]
     for middle in range(1, len(words) - 1):
-        for first in words[:middle]:
-            for last in words[middle + 1 :]:
-                yield first, words[middle], last
+        if not (is_any or words[middle][1]):
+            continue
+        for first, _ in words[:middle]:
+            for last, _ in words[middle + 1 :]:
+                if not (_is_amount(first) or _is_amount(last)):
+                    yield first, words[middle][0], last
+
+
+@cache
+def _groups() -> dict[str, tuple[str, ...]]:
+    return {words[0]: words for words in (tuple(group.split()) for group in SYNONYMS)}
 
 
 @cache
 def _synonyms() -> dict[str, str]:
-    return {form: group.split()[0] for group in _SYNONYMS for word in group.split() for form in (word, stem(word))}
+    found: dict[str, str] = {}
+    for group in SYNONYMS:
+        for word in group.split():
+            for form in (word, _short(word)):
+                found.setdefault(form, group.split()[0])
+    return found
 
 
 @cache
 def _light() -> frozenset[str]:
-    return stems_of(_LIGHT)
+    return frozenset(map(_short, LIGHT))
+
+
+@cache
+def _stems(words: frozenset[str]) -> frozenset[str]:
+    return frozenset(map(_normal, words))
 
 
 def _normal(word: str) -> str:
+    short = _short(word)
+    return short if short in _light() else _synonyms().get(word) or _synonyms().get(short) or short
+
+
+def _short(word: str) -> str:
+    """Return the stem of a word that it shares with the noun made of it: "remove" and "removal"."""
     short = stem(word)
-    return _synonyms().get(short, short)
+    for ending in _ENDINGS:
+        if short.endswith(ending) and len(short) - len(ending) >= 5:
+            return stem(short.removesuffix(ending))
+    return short

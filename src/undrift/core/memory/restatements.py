@@ -44,17 +44,16 @@ def merged_into(new: MemoryEntry, existing: Iterable[MemoryEntry], verdicts: Seq
 
     `verdicts`: on the new entry. One that contradicts anything is a memory of its own.
     """
-    if any(one.kind != "reinforce" and one.confidence >= LEAST_CONFIDENCE for one in verdicts):
-        return None
+    against = {id_ for one in verdicts if _is_against(one) for id_ in (one.winner_id, one.loser_id)} - {new.id}
     found = [one for one in existing if _may_restate(new, one) and _tier(new) <= _tier(one)]
-    said = next((one for one in found if says_the_same(one.content, new.content)), None)
-    return None if said is None else with_restatement(said, new)
+    said = next((one for one in found if _says(one, new.content)), None)
+    return None if said is None or against - {said.id} else with_restatement(said, new)
 
 
 def with_restating(new: MemoryEntry, existing: Iterable[MemoryEntry], verdicts: Sequence[Verdict]) -> list[Verdict]:
     """Return the verdicts on a new entry, with those by which it supersedes memories of less trust that say the same."""
     found = [one for one in existing if _may_restate(new, one) and _tier(new) > _tier(one) > 0 and not one.pinned]
-    same = [one for one in found if says_the_same(one.content, new.content)]
+    same = [one for one in found if _says(one, new.content)]
     ids = {one.id for one in same}
     others = [one for one in verdicts if ids.isdisjoint((one.winner_id, one.loser_id))]
     return others + [Verdict("supersede", new.id, one.id, RESTATED, (one.content, new.content), 1.0) for one in same]
@@ -98,6 +97,15 @@ def times_restated(entry: MemoryEntry) -> int:
 def said_from(entry: MemoryEntry) -> tuple[str, ...]:
     """Return the sources that a memory was said again from, each once."""
     return tuple(dict.fromkeys(one["source"] for one in restatements(entry) if one["source"]))
+
+
+def _is_against(verdict: Verdict) -> bool:
+    return verdict.kind != "reinforce" and verdict.confidence >= LEAST_CONFIDENCE
+
+
+def _says(entry: MemoryEntry, text: str) -> bool:
+    """Tell whether a memory says a text, in its own words or in those of a restatement."""
+    return any(says_the_same(said, text) for said in (entry.content, *(one["content"] for one in restatements(entry))))
 
 
 def _is_whole(one: Mapping[str, Any]) -> bool:
