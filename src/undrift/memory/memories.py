@@ -19,7 +19,6 @@ from undrift.core.memory.opposed import opposed
 from undrift.core.memory.passages import explained
 from undrift.core.memory.quotas import STRONG, HitStanding, stratum_of, within_quotas
 from undrift.core.memory.relevance import is_relevant
-from undrift.core.memory.restated import in_other_words
 from undrift.core.memory.restatements import merged_into, said_from, times_restated, with_restatement, with_restating
 from undrift.core.memory.supersede import Supersession, open_conflicts, supersede
 from undrift.core.memory.validity import holds
@@ -220,8 +219,7 @@ class Memories:
         like = like[:_NOMINATED] + [
             one for one in like[_NOMINATED:] if one.why.get("similarity", 0.0) >= _LEAST_SIMILARITY
         ]
-        if not repository.has_vectors and (words := in_other_words(entry.content)):
-            like += repository.find(words, viewer, k=_NOMINATED)
+        like += repository.like_in_other_words(entry.content, viewer, k=_NOMINATED)
         candidates = {one.id: one for one in repository.read.by_slot(keys, viewer)}
         candidates |= repository.read.by_id([hit.id for hit in like if hit.id not in candidates], viewer)
         candidates |= {one: after for one, after in beside.items() if one in candidates or one in new}

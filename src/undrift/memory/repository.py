@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from undrift.core.memory.reorder import reordered
+from undrift.core.memory.restated import in_other_words
 from undrift.errors import PartError
 from undrift.memory.parts import OwnEmbedder, OwnReranker, embedder_of, reranker_of
 from undrift.memory.search import Hit, MemorySearch, Remembered, line
@@ -108,15 +109,15 @@ class MemoryRepository:
             lambda index: MemorySearch(index).similar(text, k=k, accept=lambda ids: index.visible(ids, viewer))
         )
 
+    def like_in_other_words(self, text: str, viewer: Viewer, *, k: int) -> list[Hit]:
+        """Find memories by words that mean the same as those of a new one; vectors find them anyway."""
+        words = in_other_words(text) if self._search.embedder is None else ""
+        return self.like(words, viewer, k=k) if words else []
+
     def frequencies(self, words: Sequence[str]) -> tuple[int, list[int]]:
         """Return the number of memories that can be found, and for each word the number of those that hold it."""
         with self._by_words.open() as index:
             return index.frequencies(words)
-
-    @property
-    def has_vectors(self) -> bool:
-        """True if memories are found by meaning too."""
-        return self._search.embedder is not None
 
     def most_ranked(self, k: int) -> int:
         """Return how many hits to rank, so that the re-ranker has all that it reorders."""

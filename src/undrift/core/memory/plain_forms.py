@@ -84,6 +84,7 @@ _PHRASES = tuple(
         (r"(?:i|we|user|he|she|they) (?:want|hope|plan|intend|wish)s? to (?!be |see |have |get |know |hear )", "intending "),
         (r"(?:is|are|was|were) (?:called|named)|goes by(?: the name(?: of)?)?", "is"),
         (r"(?:look(?:s|ed|ing)? after|tak(?:e|es|en|ing) care of)", "maintain"),
+        (r"(?:its|their|his|her|my|our) own", "separate"), (r"(?:writ(?:e|es|ten)|saved?|put) (?:in)?to", "store in"),
         (r"in charge of|responsible for", "responsible"), (r"in the (morning|evening|afternoon)s?", r"\1"),
         (r"(?:every|each) (morning|evening|afternoon|\w+day)s?", r"\1"), (r"is to be|are to be", "is"),
         (r"have to|has to|need to|needs to|ought to|is supposed to|are supposed to|is expected to", "must"),

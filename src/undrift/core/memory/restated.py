@@ -48,7 +48,9 @@ LEAST_CONFIDENCE = 0.6
 """A contradiction of less confidence rests on a change that is only reported, or on less: equal words weigh more."""
 
 _LEAST_WORDS = 2
-_MOST_OTHER = 24
+_EMPTY = frozenset({"m", "against", "toward", "towards", "upon", "within", "inside"})
+_MOST_OTHER = 12
+_LONG = 9
 _BARE = frozenset({"number", "port"})
 _OF_VALUES = frozenset({"port", "number", "date", "version"})
 _AMOUNTS = frozenset({
@@ -179,7 +181,7 @@ def _words_in(word: str) -> Iterator[str]:
         yield f"={word}"
         return
     for part in words_of(word.replace("\u2019", "'").removesuffix("'s")):
-        if part not in STOP and part != "m":
+        if part not in STOP and part not in _EMPTY:
             yield _normal(part)
 
 
@@ -290,7 +292,11 @@ def _is_bound_alike(left: _Parts, right: _Parts) -> bool:
     if not all(_is_beside_alike(word, left, right) for word in left.words & right.words if "=" in word):
         return False
     ours, theirs = _pairs(left), _pairs(right)
-    return _has_value(left) or 3 * len(ours & theirs) >= min(len(ours), len(theirs))
+    return (
+        _has_value(left)
+        or min(len(ours), len(theirs)) < _LEAST_WORDS
+        or 3 * len(ours & theirs) >= min(len(ours), len(theirs))
+    )
 
 
 def _is_beside_alike(value: str, left: _Parts, right: _Parts) -> bool:
@@ -365,6 +371,8 @@ def _normal(word: str) -> str:
 def _short(word: str) -> str:
     """Return the stem of a word that it shares with the noun made of it: "remove" and "removal"."""
     short = stem(word)
+    if len(short) >= _LONG and short.endswith("y"):
+        return short[:-1]
     for ending in _ENDINGS:
         if short.endswith(ending) and len(short) - len(ending) >= 5:
             return stem(short.removesuffix(ending))

@@ -111,7 +111,7 @@ RELATING = frozenset({
 """Words that relate the others: one statement may leave out what the other says by such a word, but not both."""
 
 KINDS = frozenset({
-    "branch", "change", "cluster", "instance", "api", "site", "app", "port", "due", "date", "number", "version", "name", "address", "directory", "file", "test", "suite",
+    "slot", "timestamp", "branch", "change", "cluster", "instance", "api", "site", "app", "port", "due", "date", "number", "version", "name", "address", "directory", "file", "test", "suite",
     "tool", "system", "one", "code", "service", "server", "machine", "project", "software", "team", "process", "function", "data",
     "document", "page", "format", "language", "style", "list", "message", "value", "field", "price", "rate", "room",
     "city", "town", "country", "area", "location", "spot", "event", "session", "day", "week", "month", "year", "hour", "git",
