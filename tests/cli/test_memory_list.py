@@ -100,7 +100,7 @@ def test_a_preview_of_nothing_says_so(tmp_path: Path):
     home_with_three(tmp_path)
     shown = undrift("memory", "preview", "which database", "--tokens", "5", "--home", tmp_path)
     assert (shown.stdout, shown.exit_code) == ("", 0)
-    assert "No memory fits, so an agent sees no text." in shown.stderr
+    assert "Nothing remembered fits. So an agent sees no text." in shown.stderr
 
 
 def test_without_a_store_the_commands_say_what_makes_one(tmp_path: Path):

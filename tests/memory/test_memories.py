@@ -266,3 +266,15 @@ def test_it_is_all_there_after_a_restart(tmp_path: Path, clock: Clock):
         before = (session.memories(), session.conflicts(), session.search("billing"))
     with opened(tmp_path, clock) as again:
         assert (again.memories(), again.conflicts(), again.search("billing")) == before
+
+
+@pytest.mark.parametrize(
+    "question", ["recipe for lentil soup", "What is the capital of Peru?", "Which airline flies to Lima?"]
+)
+def test_a_question_that_nothing_answers_gets_no_hit_and_no_brief(session: Session, question: str):
+    for host, port in (("bastion", 2222), ("build server", 2200), ("database host", 2022)):
+        session.remember(f"SSH on the {host} listens on port {port}.", trust="user")
+    session.remember("Omar is the manager of the data team.", trust="user")
+    assert session.search(question) == ()
+    assert session.brief(question, 500) == ""
+    assert len(session.search("SSH port of the bastion")) >= 1

@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from importlib.util import find_spec
 from typing import Any, get_args
 
 import click
@@ -11,7 +10,7 @@ import click
 from undrift.cli.draw import next_commands, say
 from undrift.cli.lookup import MAKES_OWN, has_store, no_store
 from undrift.cli.memory_list import each_session
-from undrift.cli.memory_view import MEMORY_TYPE, day, said_again, where
+from undrift.cli.memory_view import MEMORY_TYPE, NOTHING_FITS, day, said_again, say_how_to_search_by_meaning, where
 from undrift.cli.memory_view import as_json as as_json_of
 from undrift.cli.of_session import (
     FIRST_SESSION,
@@ -35,7 +34,6 @@ from undrift.memory.statements import statements_typed
 from undrift.session.session import Session
 from undrift.stores.opening import open_store
 from undrift.stores.projects import place_at, user_records
-from undrift.values.extras import command_for
 from undrift.values.memory import MEMORY_TYPES, MemoryEntry, MemoryScope, ScoredMemoryEntry, Trust
 from undrift.values.project import Place
 from undrift.values.scope import Scope
@@ -182,7 +180,8 @@ def search_command(
     for name, hit in hits:
         _show_hit(hit, name, days)
     if not hits:
-        note(f"No memory matches. {_how_to_search_by_meaning()}".strip())
+        note(NOTHING_FITS)
+        say_how_to_search_by_meaning()
     for one in warnings:
         note(f"Searched without a part of your own: {safe(one)}")
     if rated.alert:
@@ -279,11 +278,6 @@ def _show_hit(hit: ScoredMemoryEntry, project: str, days: Mapping[str, str]) -> 
         say(f"      {excerpt(fact, 100)}")
     if conflicts:
         say(f"      IN CONFLICT with {named([safe(one[:40]) for one in conflicts], days)}")
-
-
-def _how_to_search_by_meaning() -> str:
-    """Say how to add vectors to this installation; empty if it has them."""
-    return "" if find_spec("wordllama") else f"To search by meaning as well: {command_for('vectors')}"
 
 
 def _hit_as_json(hit: ScoredMemoryEntry) -> dict[str, Any]:

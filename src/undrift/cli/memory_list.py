@@ -10,7 +10,14 @@ import click
 
 from undrift.cli.draw import next_commands, say
 from undrift.cli.lookup import MAKES_MEMORIES, has_store, no_store
-from undrift.cli.memory_view import MEMORY_TYPE, as_json, entry_rows, short_ids
+from undrift.cli.memory_view import (
+    MEMORY_TYPE,
+    NOTHING_FITS,
+    as_json,
+    entry_rows,
+    say_how_to_search_by_meaning,
+    short_ids,
+)
 from undrift.cli.of_session import TOKENS, Whole, home_options, one_session_options, open_session, opened
 from undrift.cli.place import is_wide, place_here, places_here
 from undrift.cli.show import again, columns, count, echo_json, note, safe
@@ -113,7 +120,8 @@ def preview_command(question: str, tokens: int | None, session: str | None, home
         click.echo(safe(text, keep="\n"))
         note(f"{count(used, 'token')} of at most {most:,}.")
     else:
-        note("No memory fits, so an agent sees no text.")
+        note(f"{NOTHING_FITS} So an agent sees no text.")
+        say_how_to_search_by_meaning()
     if not settings.memory_tokens:
         note("Windows hold no such text now. To add it to them: set UNDRIFT_MEMORY_TOKENS=500.")
 

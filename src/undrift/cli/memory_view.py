@@ -4,18 +4,32 @@ Law: a text of a memory never reaches a terminal unescaped.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from importlib.util import find_spec
 from typing import Any
 
 import click
 
-from undrift.cli.show import excerpt, safe
+from undrift.cli.show import excerpt, note, safe
 from undrift.cli.task_view import moment
 from undrift.core.memory.restatements import RESTATED, restatements, said_from, times_restated
 from undrift.errors import InputError, RecallError
+from undrift.values.extras import command_for
 from undrift.values.memory import MEMORY_TYPES, MemoryEntry
 
-__all__ = ["MEMORY_TYPE", "as_json", "day", "entry_rows", "memory_named", "said_again", "short_ids", "where"]
+__all__ = [
+    "MEMORY_TYPE",
+    "NOTHING_FITS",
+    "as_json",
+    "day",
+    "entry_rows",
+    "memory_named",
+    "said_again",
+    "say_how_to_search_by_meaning",
+    "short_ids",
+    "where",
+]
 
+NOTHING_FITS = "Nothing remembered fits."
 _LATEST_MS = 253_402_300_799_000  # the end of the year 9999
 _LEAST_ID = 8
 _LEAST_GIVEN = 4
@@ -93,6 +107,12 @@ def said_again(entry: MemoryEntry) -> list[str]:
     times, sources = times_restated(entry), ", ".join(said_from(entry))
     often = f"said again {times:,} time{'s' if times > 1 else ''}"
     return [often + (f" from {sources}" if sources else "")] if times else []
+
+
+def say_how_to_search_by_meaning() -> None:
+    """Say how to add vectors to an installation that has none."""
+    if not find_spec("wordllama"):
+        note(f"To search by meaning as well: {command_for('vectors')}")
 
 
 def memory_named(entries: Sequence[MemoryEntry], given: str) -> MemoryEntry:

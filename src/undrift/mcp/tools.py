@@ -5,6 +5,7 @@ Law: all that a client lists of them costs its user tokens on every turn, so it 
 
 from dataclasses import replace
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from undrift.mcp.place import ServedHome
 from undrift.mcp.recalling import recall
 from undrift.mcp.values import Answer, Json, Tool, ToolArguments
 from undrift.values.clock import day_of
+from undrift.values.extras import command_for
 
 if TYPE_CHECKING:
     from undrift.session.session import Session
@@ -100,7 +102,8 @@ def _search(place: ServedHome, call: ToolArguments) -> Answer:
     rows += [f"{one.ref}  left the window, {one.type}: {clipped(one.snippet, _LONGEST_HIT)}" for one in originals]
     refs = [*(one.entry.id for one in memories), *(one.ref for one in originals)]
     if not rows:
-        return Answer.of_data("", "Nothing remembered or recorded fits; try other words.", refs=[])
+        how = "" if find_spec("wordllama") else f" To search by meaning as well: {command_for('vectors')}"
+        return Answer.of_data("", f"Nothing remembered or recorded fits; try other words.{how}", refs=[])
     data = as_data("\n".join(rows), f"{len(memories)} memories, {len(originals)} originals, best first")
     return Answer.of_data(data, refs=refs)
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from undrift.core.memory.relevance import Asked
 from undrift.core.memory.reorder import reordered
 from undrift.core.memory.restated import in_other_words
 from undrift.errors import PartError
@@ -83,13 +84,13 @@ class MemoryRepository:
 
     def find(
         self, query: str, viewer: Viewer, *, k: int, only: Filter = ALL, has_others: bool = False
-    ) -> tuple[list[Hit], dict[str, float]]:
+    ) -> tuple[list[Hit], Asked]:
         """Find the memories that fit a query best, among those that a viewer may see; see `MemorySearch.search`.
 
-        Returns the words of the query as well, each with its rarity.
+        Returns the query as well, as it is judged whether anything fits it.
         """
 
-        def found(index: SearchedMemories) -> tuple[list[Hit], dict[str, float]]:
+        def found(index: SearchedMemories) -> tuple[list[Hit], Asked]:
             search = MemorySearch(index)
             hits = search.search(
                 query,
@@ -99,7 +100,7 @@ class MemoryRepository:
                 of_the_past=viewer.seq is not None,
                 has_others=has_others,
             )
-            return hits, search.rarities(query)
+            return hits, search.judged(query)
 
         return self._asked(found)
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from undrift.core.memory.merging import rarity
 from undrift.core.memory.quotas import STRONG, HitStanding, stratum_of, within_quotas
+from undrift.core.memory.relevance import Asked, asked_of
 from undrift.core.memory.retrieve import (
     WEIGHTS,
     Query,
@@ -37,6 +38,9 @@ __all__ = ["Hit", "MemorySearch", "OwnSearch", "Remembered", "line"]
 _POOL = 50
 """Hits of each kind that are ranked, or the wanted number if that is more. So the first ten hits are the same for a search
 of ten and of fifty."""
+_LEAST_TOTAL = 200
+"""A home of fewer memories has the rarity of words of one with so many. Else a word that one of two memories holds would
+weigh a fifth of a word that none holds."""
 _MORE = 4
 _MOST_OF_OTHERS = 16
 """Times the pool: the nearest vectors that are searched for memories of a tier, where an index does not know tiers."""
@@ -189,11 +193,14 @@ class MemorySearch:
         best = sorted(own, key=lambda number: (-own[number], -number))[:k]
         return [Hit(ids[one], own[one], {"similarity": near[one]} if one in near else {}) for one in best]
 
-    def rarities(self, query: str) -> dict[str, float]:
-        """Return the words of a query that are searched, each with its rarity among the memories."""
-        words = self._parsed(query).words
-        total, counts = self._index.frequencies(words)
-        return rarity(total, dict(zip(words, counts, strict=True)))
+    def judged(self, query: str) -> Asked:
+        """Return a query as it is judged whether anything fits it: its words, each with its rarity among the memories."""
+        parsed = self._parsed(query)
+        total, found = self._index.frequencies(parsed.words)
+        counts = dict(zip(parsed.words, found, strict=True))
+        weights = rarity(max(total, _LEAST_TOTAL), counts)
+        names, by_words = bool(parsed.speakers), self._index.embedder is None
+        return asked_of(query, weights, counts, total, names_speaker=names, by_words=by_words)
 
     # ------------------------------------------------------------------------------------------------------- the parts
 

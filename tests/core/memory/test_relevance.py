@@ -1,10 +1,11 @@
 """Which hits fit a question at all."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from undrift.core.memory.relevance import LEAST_NEIGHBOURS, LEAST_SIMILARITY, is_relevant
+from undrift.core.memory.relevance import ENOUGH, LEAST_NEIGHBOURS, LEAST_SIMILARITY, Asked, asked_of, fit, is_relevant
 
 
 @pytest.mark.parametrize(
@@ -22,3 +23,44 @@ from undrift.core.memory.relevance import LEAST_NEIGHBOURS, LEAST_SIMILARITY, is
 )
 def test_words_always_fit_and_meaning_has_a_threshold(why: dict[str, Any], fits: bool):
     assert is_relevant(why) is fits
+
+
+def near(text: str, coverage: float = 0.8, similarity: float = 0.0) -> list[tuple[dict[str, Any], str]]:
+    return [({"coverage": coverage, "similarity": similarity}, text)]
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "fits"),
+    [
+        ("How much did the guitar cost?", "I bought the guitar in May.", False),
+        ("How much did the guitar cost?", "I bought the guitar for $300.", True),
+        ("How much memory does the worker need?", "The worker needs plenty of memory.", True),
+        ("How many retries are there?", "The client retries.", False),
+        ("How many retries are there?", "The client retries five times.", True),
+        ("How old is the dog?", "The dog is old and tired.", False),
+        ("How long is the trip?", "We travel for weeks.", True),
+        ("Why is the guitar here?", "I bought the guitar.", True),
+    ],
+)
+def test_a_question_for_an_amount_needs_one_near_its_words(question: str, text: str, fits: bool):
+    assert (fit(Asked(question, total=50), near(text)) >= 0.0) is fits
+
+
+def test_the_floor_asks_for_more_the_more_memories_there_are():
+    few, many = (Asked("soup", total=total, absent=0.5) for total in (5, ENOUGH))
+    assert fit(few, near("soup", 0.05)) > 0.0 > fit(many, near("soup", 0.05))
+    assert fit(many, near("soup", 1.0)) > 0.0
+    assert fit(many, []) < 0.0
+    assert fit(Asked("soup", total=5, by_words=False), near("broth", 0.0, 0.5)) > 0.0
+    assert fit(Asked("soup", total=ENOUGH, by_words=False), near("broth", 0.0, 0.3)) < 0.0
+
+
+def test_a_name_and_a_noun_that_no_memory_holds_tell_that_nothing_fits():
+    words, counts = {"maria": 4.0, "cook": 4.0, "2023": 4.0, "may": 4.0}, {"cook": 3}
+    asked = asked_of("What did Maria cook in May 2023?", words, counts, ENOUGH, names_speaker=False, by_words=True)
+    assert (set(asked.unknown), asked.absent) == ({"maria"}, 0.5)
+    assert fit(asked, near("I cook", 0.5)) < 0.0
+    assert fit(Asked("What did she cook?", total=ENOUGH), near("I cook", 0.5)) > 0.0
+    breed = Asked("Which breed is the dog?", total=ENOUGH, unknown=frozenset({"breed"}))
+    assert fit(breed, near("The dog barks")) < 0.0
+    assert fit(replace(breed, total=50), near("The dog barks")) > 0.0

@@ -1,12 +1,30 @@
-"""Decides whether a hit fits a question at all. Pure.
+"""Decides whether a hit fits a question at all, and whether any of the hits does. Pure.
 
-Law: a hit with a word of the question always fits; a threshold only judges hits by meaning and by their neighbours.
+Law: judged on what a text has to do with the question, before decay: age alone takes no memory out of an answer. A doubt keeps
+the hits. The numbers are learned from questions that something answers and from questions that nothing answers
+(`python -m bench.relevance`); at most 5% of the former may be lost.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["LEAST_NEIGHBOURS", "LEAST_SIMILARITY", "is_relevant"]
+from undrift.core.memory.passages import passage_in
+from undrift.core.memory.retrieve import STOP_WORDS
+from undrift.core.text.words import words_of, words_written
+
+__all__ = [
+    "Asked",
+    "ENOUGH",
+    "Floor",
+    "LEAST_NEIGHBOURS",
+    "LEAST_SIMILARITY",
+    "LOOKED_AT",
+    "asked_of",
+    "fit",
+    "is_relevant",
+]
 
 LEAST_SIMILARITY = 0.15
 """Cosine. With 0.15 none of 287 right answers among the first ten of two LoCoMo conversations is lost, with 0.2 one. In a
@@ -15,7 +33,151 @@ home of eight memories, four questions about nothing in it had 14 hits; 1 of the
 LEAST_NEIGHBOURS = 0.05
 """The share that neighbours give, of the best hit's own score. With 0.1 one of the 287 is lost."""
 
+LOOKED_AT = 10
+"""The first hits decide for all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Floor:
+    """The least that the best hit has to do with the question.
+
+    The fit of a hit is its coverage + `similarity` x its cosine + `speaker` if the question names one. `name` is taken off if
+    no memory holds a name of the question, and `absent` x the share of the question that no memory holds; half of
+    that with vectors, which find other words for it.
+
+    Args:
+        words: The floor of a search by words alone; `vectors`: with vectors too.
+    """
+
+    similarity: float = 3.0
+    speaker: float = 0.5
+    absent: float = 0.5
+    name: float = 0.4
+    words: float = 0.0
+    vectors: float = 1.4
+
+
+_FLOOR = Floor()
+ENOUGH = 200
+"""Memories. Among fewer, chance finds less, so the floor is lower and a missing word says less. If none of so many holds the
+noun that a question asks for (which breed), there is no answer."""
+
 _NAMED = ("lexical", "stated", "stands_for")
+_CALENDAR = frozenset(
+    [
+        "january",
+        "february",
+        "march",
+        "april",
+        "may",
+        "june",
+        "july",
+        "august",
+        "september",
+        "october",
+        "november",
+        "december",
+        "monday",
+        "tuesday",
+        "wednesday",
+        "thursday",
+        "friday",
+        "saturday",
+        "sunday",
+    ]
+)
+_VERBS = frozenset(
+    [
+        "is",
+        "are",
+        "was",
+        "were",
+        "am",
+        "do",
+        "does",
+        "did",
+        "has",
+        "have",
+        "had",
+        "can",
+        "could",
+        "will",
+        "would",
+        "should",
+        "might",
+        "may",
+        "must",
+        "to",
+        "of",
+        "in",
+        "for",
+        "on",
+        "with",
+    ]
+)
+_NO_NOUNS = frozenset({"kind", "type", "sort", "way", "name", "thing", "else", "happened"})
+_MOST_NOUNS = 4
+_QUERY_CHARACTERS = 1_000
+_NUMBER = (
+    r"(?:\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|couple|few|several|both|half|once"
+    r"|twice|hundred|thousand|million|none)\b)"
+)
+_UNITS = r"\b(?:second|minute|hour|day|night|week|month|year|decade|age)s?\b"
+
+
+_AMOUNT = re.compile(_NUMBER, re.IGNORECASE)
+_LENGTH = re.compile(f"{_NUMBER}|{_UNITS}", re.IGNORECASE)
+_MONEY = re.compile(
+    r"[$€£¥]\s?\d|\d\s?(?:k|dollars?|euros?|pounds?|usd|eur|gbp|bucks?|cents?)\b|\b(?:free|nothing|no cost)\b",
+    re.IGNORECASE,
+)
+_PAID = re.compile(
+    r"\bhow much\b.{0,80}\b(?:cost|pay|paying|paid|spend|spent|charged?|earn|money|tuition|rent|fee|salary)\b"
+    r"|\b(?:what|which)\b.{0,40}\b(?:price|cost|fee|salary|rent|tuition|paying)\b",
+    re.IGNORECASE,
+)
+_COUNTED = re.compile(r"\bhow (?:old|many)\b", re.IGNORECASE)
+_HOW_LONG = re.compile(r"\bhow long\b", re.IGNORECASE)
+_ASKED_VALUES = ((_PAID, _MONEY), (_COUNTED, _AMOUNT), (_HOW_LONG, _LENGTH))
+"""Questions for a value, and the value that a text with the answer holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The parts of a question that tell whether anything fits it.
+
+    Args:
+        names_speaker: True if it names a speaker of a memory.
+        total: The number of memories.
+        unknown: Its words that no memory holds, in any form.
+        absent: The share of the question that these are, weighed by their rarity.
+        by_words: True if the search has no vectors.
+        words: Its words that mean something, each with its rarity.
+    """
+
+    text: str
+    names_speaker: bool = False
+    total: int = 0
+    unknown: frozenset[str] = frozenset()
+    absent: float = 0.0
+    by_words: bool = True
+    words: Mapping[str, float] = field(default_factory=dict, hash=False)
+
+
+def asked_of(
+    text: str, words: Mapping[str, float], counts: Mapping[str, int], total: int, *, names_speaker: bool, by_words: bool
+) -> Asked:
+    """Return a question as it is judged.
+
+    Args:
+        words: Its words that mean something, each with its rarity.
+        counts: For each of them the number of memories that hold it.
+    """
+    counted = {word: weight for word, weight in words.items() if word not in _CALENDAR and not word.isdigit()}
+    unknown = frozenset(word for word in counted if not counts.get(word))
+    whole = sum(counted.values())
+    absent = sum(counted[word] for word in unknown) / whole if whole else 0.0
+    return Asked(text[:_QUERY_CHARACTERS], names_speaker, total, unknown, absent, by_words, words)
 
 
 def is_relevant(why: Mapping[str, Any]) -> bool:
@@ -24,3 +186,45 @@ def is_relevant(why: Mapping[str, Any]) -> bool:
         return True
     similarity, neighbours = float(why.get("similarity", 0.0)), float(why.get("neighbours", 0.0))
     return similarity >= LEAST_SIMILARITY or neighbours >= LEAST_NEIGHBOURS
+
+
+def fit(asked: Asked, hits: Sequence[tuple[Mapping[str, Any], str]], floor: Floor = _FLOOR) -> float:
+    """Return by how much the best of the first hits is above the floor; below 0 nothing fits.
+
+    Args:
+        hits: The parts of each hit's score, and its text; best first.
+    """
+    first = [(why, passage_in(text, why)) for why, text in hits[:LOOKED_AT]]
+    covered = max((float(why.get("coverage", 0.0)) for why, _ in first), default=0.0)
+    likest = max((float(why.get("similarity", 0.0)) for why, _ in first), default=0.0)
+    near = [text for why, text in first if 2 * float(why.get("coverage", 0.0)) >= covered]
+    if not first or _lacks_value(asked.text, near) or _lacks_noun(asked):
+        return -1.0
+    found = covered + floor.similarity * likest + floor.speaker * asked.names_speaker
+    missing = floor.name * _lacks_name(asked) + floor.absent * asked.absent * (1.0 if asked.by_words else 0.5)
+    return found - min(1.0, asked.total / ENOUGH) * (missing + (floor.words if asked.by_words else floor.vectors))
+
+
+def _lacks_value(question: str, texts: Sequence[str]) -> bool:
+    """Tell whether a question asks for an amount, and no text that is near it has one."""
+    wanted = [value for asks, value in _ASKED_VALUES if asks.search(question)]
+    return any(not any(value.search(text) for text in texts) for value in wanted[:1])
+
+
+def _lacks_name(asked: Asked) -> bool:
+    """Tell whether a question is about a name that no memory holds, and about no speaker of one."""
+    written = words_written(asked.text)[1:]
+    names = (word for word in written if word[0].isupper() and not word.isupper())
+    return not asked.names_speaker and any(name.casefold() in asked.unknown for name in names)
+
+
+def _lacks_noun(asked: Asked) -> bool:
+    """Tell whether a question asks for one of a kind ("which breed is ..."), and none of many memories names the kind."""
+    if asked.total < ENOUGH:
+        return False
+    words = words_of(asked.text)
+    start = next((at for at, word in enumerate(words) if word in ("which", "what")), len(words)) + 1
+    end = next((at for at in range(start, min(start + _MOST_NOUNS + 1, len(words))) if words[at] in _VERBS), start)
+    noun = words[end - 1] if end > start else ""
+    is_one = bool(noun) and not noun.endswith(("s", "ly")) and noun not in _NO_NOUNS and noun not in STOP_WORDS
+    return is_one and noun in asked.unknown
