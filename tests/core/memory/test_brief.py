@@ -209,3 +209,34 @@ def test_a_brief_and_its_lines_are_known_again():
     assert is_brief("  " + text)
     assert is_brief(text.split("\n")[1])
     assert not is_brief("The port is 8080.")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "contents"),
+    [
+        ({}, {}, ["Priya lives in Lisbon."]),
+        ({"trust": "assistant"}, {"trust": "user"}, ["Priya's home is in Lisbon"]),
+        ({"trust": "user"}, {"trust": "assistant"}, ["Priya lives in Lisbon."]),
+        ({"trust": "tool"}, {"trust": "user"}, ["Priya's home is in Lisbon"]),
+    ],
+)
+def test_a_brief_says_nothing_twice_and_shows_the_words_with_most_trust(first: Any, second: Any, contents: list[str]):
+    found = made(hit(1, "Priya lives in Lisbon.", **first), hit(2, "Priya's home is in Lisbon", **second), budget=2_000)
+    assert [one.entry.content for one in found.hits] == contents
+    assert found.tokens == token_count(found.text) <= 2_000
+
+
+def test_a_memory_that_another_one_holds_as_a_sentence_takes_no_line():
+    whole, part = "The port is 8080. The host is b.", "the host  is b"
+    for hits in ((hit(1, whole), hit(2, part)), (hit(2, part), hit(1, whole))):
+        assert [one.entry.content for one in made(*hits).hits] == [whole]
+    narrow = hit(3, "The host is b on Fridays.")
+    assert len(made(hit(2, part), narrow).hits) == 2
+    spoken = hit(4, "I live in Lisbon.", speaker="Ada"), hit(5, "I live in Lisbon.", speaker="Bob")
+    assert len(made(*spoken).hits) == 2
+
+
+@pytest.mark.parametrize("budget", [40, 60, 80])
+def test_a_longer_memory_without_room_costs_the_shorter_one_no_line(budget: int):
+    part, whole = hit(1, "The host is b."), hit(2, "The host is b. " + "More is said of it here. " * 30)
+    assert [one.entry.id for one in made(part, whole, budget=budget).hits] == [part.entry.id]

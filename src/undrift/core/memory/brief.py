@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 
 from undrift.core.memory.dispute import DISPUTES, named
 from undrift.core.memory.quotas import USERS, stratum_of
+from undrift.core.memory.restatements import covers
 from undrift.core.memory.supersede import open_conflicts
 from undrift.core.text.tombstone import clean_summary
 from undrift.errors import InputError
@@ -35,6 +36,7 @@ _MOST_CHARACTERS_OF_ONE = 2_000
 _LEAST_CHARACTERS = 40
 _CHARACTERS_OF_A_TOKEN = 4
 _SAME_SHARE = 0.8
+_CUT = "\u2026"
 _WORD = re.compile(r"\w+")
 _WHOLE_HEADER = 4  # times its tokens that a text with the whole head has at least
 _LESSER_SHARE = 0.5  # of the tokens for what no user said, as long as a line of a user is left
@@ -56,6 +58,11 @@ class _Line:
     hit: ScoredMemoryEntry
     text: str
     tokens: int
+
+    @property
+    def is_cut(self) -> bool:
+        """True if the line has only the beginning of its memory."""
+        return self.text.endswith(_CUT)
 
 
 def brief(
@@ -94,22 +101,29 @@ def is_brief(text: str) -> bool:
 
 
 def _chosen(held: Sequence[ScoredMemoryEntry], writer: "_BriefLines", most_of_a_source: float) -> list[_Line]:
-    """Return the lines that fit, best first. Lines of others fill at most half until each line of a user had its turn."""
+    """Return the lines that fit, best first. Lines of others fill at most half until each line of a user had its turn.
+
+    Nothing is said twice: a line that says the same as another, or all of it and more, takes its place.
+    """
     lines: dict[int, _Line] = {}
     for share in (_LESSER_SHARE, 1.0) if any(map(_is_users, held)) else (1.0,):
         for place, hit in enumerate(held):
-            if place in lines:
+            whole = [line for line in lines.values() if not line.is_cut]
+            if place in lines or any(covers(line.hit.entry, hit.entry) for line in whole):
                 continue
-            left = writer.room - sum(one.tokens for one in lines.values())
+            said = {at for at, line in lines.items() if covers(hit.entry, line.hit.entry)}
+            others = [line for at, line in lines.items() if at not in said]
+            left = writer.room - sum(one.tokens for one in others)
             if not _is_users(hit):
-                lesser = sum(one.tokens for one in lines.values() if not _is_users(one.hit))
+                lesser = sum(one.tokens for one in others if not _is_users(one.hit))
                 left = min(left, int(share * writer.room) - lesser)
             if _is_untrusted(hit):
-                spent = sum(one.tokens for one in lines.values() if _source(one.hit) == _source(hit))
+                spent = sum(one.tokens for one in others if _source(one.hit) == _source(hit))
                 left = min(left, int(most_of_a_source - spent))
             forms = writer.forms(hit, is_first=not lines) if left >= _LEAST_TOKENS else ()
-            if (line := next((one for one in forms if one.tokens <= left), None)) is not None:
-                lines[place] = line
+            line = next((one for one in forms if one.tokens <= left), None)
+            if line is not None and not (said and line.is_cut):
+                lines = {at: one for at, one in lines.items() if at not in said} | {min({place, *said}): line}
     return [line for _, line in sorted(lines.items())]
 
 
@@ -186,7 +200,7 @@ def _content(text: str, most: int) -> str:
     """Return a content on one line, in words that can open nothing of ours; its beginning if it is long."""
     line = " ".join(text[: 4 * most + 400].split())
     shown = clean_summary(line)
-    return shown if len(shown) <= most else f"{shown[: most - 1].rstrip()}\u2026"
+    return shown if len(shown) <= most else f"{shown[: most - 1].rstrip()}{_CUT}"
 
 
 def _label(name: str) -> str:

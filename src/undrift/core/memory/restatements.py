@@ -7,6 +7,7 @@ lends it nothing but a younger age, if it is trusted as much. A tool's output re
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from undrift.core.contradict.verdicts import Verdict
@@ -17,6 +18,7 @@ from undrift.values.memory import TRUST_TIERS, MemoryEntry
 __all__ = [
     "MOST_KEPT",
     "RESTATED",
+    "covers",
     "merged_into",
     "restatements",
     "said_from",
@@ -36,6 +38,8 @@ LEARNED = "learned"
 _MORE = "restated_more"
 _TEXTS = ("content", "source", "speaker", "trust", "session_id")
 _TYPES = frozenset({"note", "architectural_decision", "user_preference", "req_context", "lesson_learned"})
+_SENTENCE = re.compile(r"(?<=[.!?;])\s|\n")
+_MOST_CHARACTERS = 2_000
 _FIRST_PERSON = re.compile(r"\b(?:i|me|my|mine|myself|we|us|our|ours)\b", re.IGNORECASE)
 
 
@@ -94,6 +98,30 @@ def times_restated(entry: MemoryEntry) -> int:
     return len(restatements(entry)) + (more if type(more) is int and more > 0 else 0)
 
 
+def covers(one: MemoryEntry, other: MemoryEntry) -> bool:
+    """Tell whether a text with one memory needs no line with the other: it says the same, or holds all its sentences.
+
+    The other is not trusted more, and both speak of the same: two people who say "I" do not.
+    """
+    if _tier(one) < _tier(other) or (_tier(one) == 0) != (_tier(other) == 0) or not _is_one_voice(one, other):
+        return False
+    sentences = _sentences(other.content)
+    return (bool(sentences) and sentences <= _sentences(one.content)) or says_the_same(one.content, other.content)
+
+
+@lru_cache(maxsize=512)
+def _sentences(text: str) -> frozenset[str]:
+    parts = (" ".join(part.casefold().split()).rstrip(".!; ") for part in _SENTENCE.split(text[:_MOST_CHARACTERS]))
+    return frozenset(part for part in parts if part)
+
+
+def _is_one_voice(one: MemoryEntry, other: MemoryEntry) -> bool:
+    """Tell whether the same words of both mean the same: one speaker, or nothing in the first person."""
+    return speaker_key(one.speaker) == speaker_key(other.speaker) or not (
+        _FIRST_PERSON.search(one.content) or _FIRST_PERSON.search(other.content)
+    )
+
+
 def said_from(entry: MemoryEntry) -> tuple[str, ...]:
     """Return the sources that a memory was said again from, each once."""
     return tuple(dict.fromkeys(one["source"] for one in restatements(entry) if one["source"]))
@@ -130,9 +158,7 @@ def _may_restate(new: MemoryEntry, old: MemoryEntry) -> bool:
         return False
     if LEARNED in old.metadata and LEARNED not in new.metadata:
         return False  # one command forgets all that was learned, and nothing that was asked for
-    return speaker_key(new.speaker) == speaker_key(old.speaker) or not (
-        _FIRST_PERSON.search(new.content) or _FIRST_PERSON.search(old.content)
-    )
+    return _is_one_voice(new, old)
 
 
 def _is_lasting(entry: MemoryEntry) -> bool:
