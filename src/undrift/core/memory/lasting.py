@@ -35,7 +35,7 @@ _ASKS_FOR = re.compile(
     r"\b(?:can|could) (?:we|you)(?: please)? (?:make sure|ensure|always|never|add|write|use|keep|stop)\b"
 )
 _ASKED_BEHIND = re.compile(
-    r"(?:, | - |; )(?:and |so |but )?(?:(?:can|could|would|should|do|does|is|are) (?:you|we|i|it|this|that|the|there)|(?:how|what|why) (?:can|do|does|should|could|would|if|is|are)|or [a-z]{2,8} [a-z]{1,8}\b[^,;]{0,80}\?\s*$)\b"
+    r"(?:, | - |; )(?:and |so |but )?(?:(?:can|could|would|should|do|does|is|are) (?:you|we|i|it|this|that|the|there)|(?:how|what|why) (?:can|do|does|should|could|would|if|is|are)|maybe|perhaps|or [a-z]{2,8} [a-z]{1,8}\b[^,;]{0,80}\?\s*$)\b"
 )
 _BULLET = re.compile(r"^\s{0,3}(?:[-*+•]|\d{1,2}[.)]|[a-z][.)])\s+")
 _HEADING = re.compile(r"^\s{0,3}(?:#{1,6}\s|\*\*[^*]{2,80}\*\*:?\s*$|-{3,}\s*$|={3,}\s*$)")
@@ -45,7 +45,8 @@ _DOCUMENT = re.compile(
     r"|^(?:you are (?:a|an|the)|your task is to)\b",
     re.IGNORECASE,
 )
-_INDENTED = re.compile(r"\s{2,}\S")
+_TAKEN_OVER = re.compile(r"^\s{2,}\S|\*\*\S|:\s*$")
+"""Taken from a terminal, or from a prepared text: indented, with Markdown's bold, or with a colon at its end."""
 
 
 def lasting_statements(lines: Sequence[str]) -> tuple[LastingStatement, ...]:
@@ -64,7 +65,7 @@ def _sentences(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
     for place, line in enumerate(lines):
         if _HEADING.match(line) or _DOCUMENT.search(line[:400]):
             return
-        if len(line) > 10 * _MOST_CHARACTERS or _INDENTED.match(line):  # indented: taken from a terminal
+        if len(line) > 10 * _MOST_CHARACTERS or _TAKEN_OVER.search(line):
             continue
         for sentence in _SENTENCE_END.split(_BULLET.sub("", line.strip())):
             yield place, " ".join(sentence.split())
