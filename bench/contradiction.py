@@ -17,11 +17,14 @@ from undrift.core.contradict.rules import Comparison, compare
 from undrift.core.contradict.verdicts import SUPERSEDE_CONFIDENCE
 
 __all__ = [
+    "CHANGES",
     "Pair",
     "Tally",
     "Update",
+    "changes_table",
     "count",
     "main",
+    "read_changes",
     "read_pairs",
     "read_sick",
     "read_updates",
@@ -34,6 +37,9 @@ DATA = Path(__file__).parents[1] / "tests" / "data"
 PAIRS = DATA / "contradictions.jsonl"
 TUNING = DATA / "contradictions_tuning.jsonl"
 UPDATES = DATA / "updates.jsonl"
+CHANGES = {"tuning": DATA / "changes_tuning.jsonl", "more": DATA / "changes_more.jsonl"}
+THIRDS = 3
+"""Of ``more``, the lines whose number is a multiple of this were not chosen by."""
 FAMILIES = {
     "polarity": "rule of polarity",
     "correction": "rules of correction",
@@ -172,6 +178,46 @@ def updates(groups: Sequence[Update]) -> str:
     )
 
 
+def read_changes(path: Path) -> list[Pair]:
+    """Return the pairs of a file of changes: ``earlier``, ``later``, ``label`` (change, none or same) and ``kind``."""
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    labels = {"change": "contradiction", "same": "reinforce", "none": "none"}
+    return [
+        Pair(
+            f"{at}",
+            row["earlier"],
+            row["later"],
+            labels[row["label"]],
+            row["kind"],
+            "held" if at % THIRDS == 0 else "dev",
+        )
+        for at, row in enumerate(rows, start=1)
+    ]
+
+
+def changes_table(pairs: Sequence[Pair]) -> str:
+    """Return a table of Markdown: precision and recall of the changes that are found, with intervals, also for each kind."""
+    lines = ["| | right | precision (95%) | found | recall (95%) |", "| --- | --- | --- | --- | --- |"]
+    lines.append(_changes_row("closed", count(pairs, SUPERSEDE_CONFIDENCE)["all"]))
+    lines.append(_changes_row("found", count(pairs)["all"]))
+    kinds = sorted({pair.kind for pair in pairs})
+    lines += [_changes_row(kind, count([pair for pair in pairs if pair.kind == kind])["all"]) for kind in kinds]
+    return "\n".join(lines)
+
+
+def _changes_row(name: str, tally: Tally) -> str:
+    found = tally.hits + tally.false_alarms
+    precision, recall = (
+        f"{share:.2f} ({_interval(tally.hits, of)})"
+        for share, of in ((tally.precision, found), (tally.recall, tally.of))
+    )
+    return f"| {name} | {tally.hits} of {found} | {precision} | {tally.hits} of {tally.of} | {recall} |"
+
+
+def _interval(hits: int, of: int) -> str:
+    return f"{abs(wilson_lower(hits, of)):.2f} to {abs(1 - wilson_lower(of - hits, of)):.2f}"
+
+
 def same(pairs: Iterable[Pair]) -> str:
     """Return how well repeats are recognised, as a sentence."""
     found = Counter((compare(pair.older, pair.newer).kind == "reinforce", pair.label == "reinforce") for pair in pairs)
@@ -183,6 +229,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Print the tables; with ``--misses`` also what was missed or found wrongly, on the dev half only."""
     parser = argparse.ArgumentParser(prog="bench.contradiction", description=__doc__)
     parser.add_argument("--sick", type=Path, help="SICK_train.txt, to measure the rule of polarity on")
+    parser.add_argument("--changes", type=Path, help="another file of pairs with earlier, later, label and kind")
     parser.add_argument("--misses", action="store_true", help="list what was missed or found wrongly in the dev half")
     options = parser.parse_args(arguments)
     pairs = read_pairs(PAIRS)
@@ -190,6 +237,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         of_half = [pair for pair in pairs if pair.half == half]
         print(f"{half}: {len(of_half)} pairs\n\n{table(of_half)}\n\n{same(of_half)}")
         print(f"conversation: {updates([group for group in read_updates() if group.half == half])}\n")
+    files = {"changes, tuning": read_changes(CHANGES["tuning"])}
+    more = read_changes(CHANGES["more"])
+    files |= {f"changes, more, {half}": [pair for pair in more if pair.half == half] for half in ("dev", "held")}
+    if options.changes:
+        files = {str(options.changes): read_changes(options.changes)}
+    for name, found in files.items():
+        print(f"{name}: {len(found)} pairs\n\n{changes_table(found)}\n")
     if options.misses:
         shown = [pair for pair in pairs if pair.half == "dev"] + read_pairs(TUNING)
         print(*count(shown)["all"].notes, sep="\n")

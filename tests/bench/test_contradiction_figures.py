@@ -5,12 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from bench.contradiction import PAIRS as LABELLED
 from bench.contradiction import (
+    CHANGES,
     UPDATES,
     Pair,
+    changes_table,
     count,
     main,
+    read_changes,
     read_pairs,
     read_sick,
     read_updates,
@@ -18,6 +20,7 @@ from bench.contradiction import (
     updates,
     wilson_lower,
 )
+from bench.contradiction import PAIRS as LABELLED
 
 PAIRS = [
     Pair("c1", "Use PostgreSQL", "Use SQLite", "contradiction", "database", "dev"),
@@ -75,3 +78,6 @@ def test_the_page_gives_the_figures_that_are_printed() -> None:
     page = (Path(__file__).parents[2] / "docs" / "contradiction.md").read_text(encoding="utf-8")
     printed = table([pair for pair in read_pairs(LABELLED) if pair.half == "held"]).splitlines()[2:]
     assert [row for row in printed if "`" not in row and row not in page] == []
+    aside = [pair for pair in read_changes(CHANGES["more"]) if pair.half == "held"]
+    _, right, precision, _, recall, _ = (cell.strip() for cell in changes_table(aside).splitlines()[3].split("|")[1:])
+    assert f"| more, the third set aside | {right} | {precision} | {recall} |" in page

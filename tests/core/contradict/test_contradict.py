@@ -79,6 +79,28 @@ def test_a_change_is_found_without_a_list_of_values_and_closes_nothing(older: st
     assert finding.confidence < SUPERSEDE_CONFIDENCE
 
 
+def test_a_year_and_a_leading_no_are_read() -> None:
+    assert found("The report is due on 3 May 2026.", "The report is due on 2026-05-03.") == ("reinforce", "same")
+    assert found("The report is due on 3 May 2026.", "The report is due on 2026-05-04.") == (
+        "contradiction",
+        "value:date",
+    )
+    assert found("No direct commits to main.", "Direct commits to main.") == ("contradiction", "polarity")
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("We use Terraform for the AWS accounts.", "We use Terraform for the Azure accounts."),
+        ("Emma approves expenses over 500 euros.", "Emma approves expenses up to 500 dollars."),
+        ("User has given up on Vim and edits in Helix.", "Helix has replaced Vim as the editor."),
+        ("We bought a licence for IntelliJ.", "They dropped IntelliJ at the office."),
+    ],
+)
+def test_two_scopes_two_bounds_and_what_was_said_before_close_nothing(older: str, newer: str) -> None:
+    assert compare(older, newer).confidence < SUPERSEDE_CONFIDENCE
+
+
 @pytest.mark.parametrize(
     ("older", "newer"),
     [
@@ -90,6 +112,10 @@ def test_a_change_is_found_without_a_list_of_values_and_closes_nothing(older: st
         ("Never run the migration without a backup.", "I ran the migration after the backup."),
         ("The lobby holds 16 players.", "I'd suggest that the lobby holds 32 players now."),
         ("The import job runs in Oslo.", "The import job used to run in Turin."),
+        ("The course has twenty pupils from Oslo.", "There are nine pupils from Turin in the course."),
+        ("Job A runs on Node 20.", "Job B runs on Node 22."),
+        ("CI runs on Node 22.", "CI runs on Node 22.4 on Linux runners."),
+        ("The report is due on 3 May 2026.", "The report is due on 3 May."),
         ("Thanks, Mira! Your support means a lot.", "Thanks, Jonas! Your support has been great lately."),
     ],
 )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from undrift.core.text.words import stem, stems_of
 
-__all__ = ["MONTHS", "Quantity", "quantity_at"]
+__all__ = ["MONTHS", "Quantity", "is_same_date", "quantity_at"]
 
 _MILLISECONDS = {
     "ms": 1.0, "millisecond": 1.0, "msec": 1.0, "s": 1e3,
@@ -34,9 +34,9 @@ _MONEY = {
 }
 _NUMBERS = {
     "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
-    "eleven": 11, "twelve": 12, "fifteen": 15, "twenty": 20,
-    "thirty": 30, "fifty": 50, "hundred": 100, "once": 1, "twice": 2,
-    "thrice": 3,
+    "eleven": 11, "twelve": 12, "dozen": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15, "sixteen": 16, "seventeen": 17,
+    "eighteen": 18, "nineteen": 19, "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70,
+    "eighty": 80, "ninety": 90, "hundred": 100, "once": 1, "twice": 2, "thrice": 3, "single": 1,
 }  # fmt: skip
 MONTHS = {
     name: number
@@ -59,6 +59,7 @@ _CLOCK = re.compile(r"([01]?\d|2[0-3])[:.]([0-5]\d)(am|pm)?|(1[0-2]|[1-9])(am|pm
 _ISO_DATE = re.compile(r"(\d{4})-(\d\d)(?:-(\d\d))?")
 _HOST_PORT = re.compile(r"(?:[a-z0-9.-]+)?:(\d{2,5})")
 _ORDINAL = re.compile(r"(\d{1,2})(?:st|nd|rd|th)?")
+_YEAR = re.compile(r"(?:19|20)\d\d")
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,20 +164,32 @@ _PARTICLES = frozenset({
 })  # fmt: skip
 
 
+def is_same_date(one: str, other: str) -> bool:
+    """Tell whether two dates can be the same day; only one of them may say its year."""
+    return one == other or one.endswith(f"-{other}") or other.endswith(f"-{one}")
+
+
 def _date(words: Sequence[str], at: int) -> Quantity | None:
-    """Return "March 3", "3 March" or "August 15th" as one date; a month alone only behind a preposition."""
+    """Return "March 3", "3 March" or "August 15th 2026" as one date; a month alone only behind a preposition."""
     following = _follows(words, at)
     if words[at] in MONTHS:
         day = _ORDINAL.fullmatch(following) if following else None
         if day:
-            return Quantity("date", f"{MONTHS[words[at]]:02d}-{int(day[1]):02d}", 2)
+            return _with_year(f"{MONTHS[words[at]]:02d}-{int(day[1]):02d}", words, at + 2)
         if words[at] != "may" and at and words[at - 1] in ("in", "until", "to", "is"):
             return Quantity("date", f"{MONTHS[words[at]]:02d}", 1)
         return None
     day = _ORDINAL.fullmatch(words[at])
     if day and following in MONTHS:
-        return Quantity("date", f"{MONTHS[following]:02d}-{int(day[1]):02d}", 2)
+        return _with_year(f"{MONTHS[following]:02d}-{int(day[1]):02d}", words, at + 2)
     return None
+
+
+def _with_year(day: str, words: Sequence[str], at: int) -> Quantity:
+    """Return a day of a month as a date, with the year that may follow."""
+    if _YEAR.fullmatch(_follows(words, at - 1)):
+        return Quantity("date", f"{words[at]}-{day}", 3)
+    return Quantity("date", day, 2)
 
 
 def _clock(match: re.Match[str]) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from undrift.core.contradict.changes import change_between
 from undrift.core.contradict.lexicon import relation_of
+from undrift.core.contradict.quantities import is_same_date
 from undrift.core.contradict.reading import StatementClause, Value, read_statement
 from undrift.core.contradict.words import STOP, without_refusals
 from undrift.core.text.words import stem, stems_of
@@ -23,6 +24,10 @@ _CONFIDENCE_OF_A_CHANGE = 0.5
 _CONFIDENCE_OF_ONE_PLACE = 0.85
 _NARROWS = frozenset({"for", "in", "on", "at", "during", "with", "when", "under", "inside", "within"})
 """A statement that begins so, and names what the other does not, is about a part: "For enterprise keys the limit is 600"."""
+_BOUNDS = {
+    "least": re.compile(r"\b(?:above|after|at least|from|minimum|more than|no less|over|since)\b", re.IGNORECASE),
+    "most": re.compile(r"\b(?:at most|below|before|less than|maximum|no more|until|up to|under)\b", re.IGNORECASE),
+}
 _OWNING = frozenset({
     "own", "owns", "lead", "leads", "maintain", "maintains", "head", "heads", "chair", "chairs", "manages",
 })  # fmt: skip
@@ -111,9 +116,22 @@ def _displaced(older: StatementClause, newer: StatementClause) -> Comparison | N
         if not stems or not (stems <= older.content or values):
             continue
         place = older.frame - stems
-        if len(place) < 2 or _identifiers(stems) or len(place & newer.content) * 2 >= len(place):
+        if _repeats(older, newer, stems):
+            return None
+        common = place & newer.content
+        if len(common) * 2 >= len(place) and (common or not place):
             return Comparison("contradiction", "correction:displaced", gone, newer.text, 0.9)
+        if len(place) < 2 or _identifiers(stems):
+            return Comparison("contradiction", "correction:displaced", gone, newer.text, _CONFIDENCE_OF_A_CHANGE)
     return None
+
+
+def _repeats(older: StatementClause, newer: StatementClause, stems: frozenset[str] | set[str]) -> bool:
+    """Tell whether the older statement names already what the newer one puts in the place of those words."""
+    ours, theirs = ({stem(m[0].lower()): m.start() for m in _CAPITAL.finditer(one.text)} for one in (older, newer))
+    instead = {name for name in ours.keys() & theirs.keys() if ours[name] or theirs[name]} - stems - STOP
+    unknown = {name for name, at in theirs.items() if at} - stems - STOP - older.content
+    return bool(instead) and not unknown and not _identifiers(newer.content - older.content)
 
 
 def _values(older: StatementClause, newer: StatementClause) -> Comparison | None:
@@ -121,9 +139,7 @@ def _values(older: StatementClause, newer: StatementClause) -> Comparison | None
     if "additive" in newer.cues:
         return None
     ours, theirs = _by_relation(older), _by_relation(newer)
-    differing = [
-        name for name in ours if name in theirs and not {v.value for v in ours[name]} & {v.value for v in theirs[name]}
-    ]
+    differing = [name for name in ours if name in theirs and not _share_one(name, ours[name], theirs[name])]
     if "version" in differing and len(differing) > 1:
         qualifying = all(value.qualifies for name in (ours, theirs) for value in name["version"])
         differing = [name for name in differing if name != "version"] if qualifying else differing
@@ -138,6 +154,10 @@ def _values(older: StatementClause, newer: StatementClause) -> Comparison | None
     relation = relation_of(name)
     if relation.cardinality == "many" or ("many" in older.cues | newer.cues and not _is_amount(name)):
         return None
+    if _bounds(older) != _bounds(newer) and not newer.cues & {"correction", "update"}:
+        return None
+    if not _is_amount(name) and _is_scope(older, before) and _is_scope(newer, after) and _pairs(older) & _pairs(newer):
+        return None
     left, right = _place(older, ours, theirs), _place(newer, theirs, ours)
     if not left and not right and not relation.project_wide and not _pairs(older) & _pairs(newer):
         left, right = _rest(older), _rest(newer)
@@ -147,6 +167,23 @@ def _values(older: StatementClause, newer: StatementClause) -> Comparison | None
     if not confidence or (confidence < _CONFIDENCE_OF_ONE_PLACE and newer.words[0] in _NARROWS and right - left):
         return None
     return Comparison("contradiction", f"value:{name.partition(':')[0]}", before.text, after.text, confidence)
+
+
+def _share_one(name: str, ours: Sequence[Value], theirs: Sequence[Value]) -> bool:
+    if name == "date":
+        return any(is_same_date(one.value, other.value) for one in ours for other in theirs)
+    return not {one.value for one in ours}.isdisjoint(other.value for other in theirs)
+
+
+def _bounds(clause: StatementClause) -> frozenset[str]:
+    """Return which sides of an amount a clause bounds: "over 500 euros" and "up to 500 dollars" both hold."""
+    return frozenset(side for side, pattern in _BOUNDS.items() if pattern.search(clause.text))
+
+
+def _is_scope(clause: StatementClause, value: Value) -> bool:
+    """Tell whether a value says where the rest holds: "Terraform for the AWS accounts"."""
+    before = [word for word in clause.words[max(0, value.at - 2) : value.at] if word not in ("the", "our", "all")]
+    return bool(before) and before[-1] in _NARROWS
 
 
 def _agreement(left: frozenset[str], right: frozenset[str], cues: frozenset[str]) -> float:
@@ -272,6 +309,7 @@ def _is_attribute(clause: StatementClause) -> bool:
 
 _RULES: tuple[_Rule, ...] = (_same, _displaced, _values, _polarity, _role, _named)
 _AMOUNTS = frozenset({"duration", "size", "share", "money", "number", "date", "weekday", "clock"})
+_CAPITAL = re.compile(r"\b[A-Z][\w+#-]*")
 _NAME_LIKE = re.compile(r"[A-Z0-9]|[._/@-]")
 
 

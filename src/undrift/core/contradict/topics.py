@@ -23,32 +23,40 @@ _MOST_WORDS_OF_A_NAME = 4
 
 _MOVED = re.compile(
     r"\b(?:b(?:ecame|umped)|c(?:hanged|onverted)|d(?:own to|owngraded|ecreased|ropped to)|e(?:scalated|xtend(?:ed|ing))"
-    r"|g(?:rew|rown|iven up|ave up|one back)|handed over|in(?:stead|creased|herited)|lowered|m(?:oved|igrated)"
+    r"|g(?:rew|rown|iven up|ave up|one back)|handed over|in(?:stead(?! of)|creased|herited)|lowered|m(?:oved|igrated)"
     r"|no longer|any ?more|p(?:ort(?:ed|ing)|ostponed|ulled|ushed)"
     r"|r(?:eplaced|enamed|enewed|escheduled|educed|ewritten|ewrote|edid|aised|etired)"
     r"|s(?:witched|hortened|lipped|wapped|hifted|plit)|t(?:ook over|aken over|raded)|up(?:graded|dated)|went (?:down|up|back)|wiped"
-    r"|the old ones?|these days|from (?:now|here|today) on|as of|turns out|changed my mind)\b",
+    r"|the old ones?|these days|called off|deleted|dropped|ended|gone|handed back|left"
+    r"|merged|no longer|any ?(?:longer|more)|removed|s(?:crapped|ettled|hut down|o far|topped|witched off)|thr(?:ew|own) away"
+    r"|by now|from (?:now|here|today) on|as of|turns out|changed my mind)\b",
     re.IGNORECASE,
 )
 _LATER = re.compile(
-    r"\b(?:adjusted|across the|by now|been|finished|from (?:this|next|\w{1,20}(?: \d{1,4})?) (?:\w{1,20} )?on|from this|improved"
-    r"|last (?:week|month|year|night|spring|summer)|n(?:ow|ew(?:ly)?)|reached|recently|redirects|since|so far"
+    r"\b(?:finished|from (?:this|next|\w{1,20}(?: \d{1,4})?) (?:\w{1,20} )?on|from this"
+    r"|last (?:week|month|year|night|spring|summer)|now|since"
     r"|this (?:morning|week|month)|today(?:'s)?|up to|yesterday|over the weekend)\b",
     re.IGNORECASE,
 )
-_BLOCKED = re.compile(
-    # By first letters: at the start of each word, all beginnings are tried.
-    r"\?|\b(?:a(?:lso|s well|dditionally|longside|nother|t first)|b(?:esides|oth|ack then)|co(?:uld|nsider(?:ed|ing|s)?)"
-    r"|exc(?:ept(?:ion)?|luded)|formerly|historically|i(?:f|n (?:addition|case|the past)|nitially)"
-    r"|m(?:ight|aybe|y (?:brother|sister|friend|son|daughter|wife|husband|mother|father))|o(?:nly|riginally)"
-    r"|p(?:lus|erhaps|ropos(?:al|ed|es)|reviously)|s(?:hould (?:we|i)|ome(?:one|body| ?day)|uggest(?:ed|s|ing)?)|too"
-    r"|u(?:nless|sed to|ntil last)|would|years? ago)\b",
+_ADDS = re.compile(
+    r"\b(?:additionally|alongside|also|another|as well|besides|both|except(?:ion)?|excluded|in addition|plus|too|unless)\b",
     re.IGNORECASE,
 )
-_UNSURE = re.compile(
-    r"\?|\b(?:at first|back then|could|formerly|i(?:f|n (?:case|the past)|nitially)|m(?:ight|aybe)|originally"
-    r"|p(?:erhaps|reviously)|s(?:ome ?day|uggest(?:ed|s|ing)?)|tested|u(?:nless|sed to))\b",
+_SUPPOSES = re.compile(
+    # By first letters: at the start of each word, all beginnings are tried.
+    r"\?|\b(?:at first|back then|co(?:uld|nsider(?:ed|ing|s)?)|formerly|historically|i(?:f|magine|n (?:case|the past)|nitially)"
+    r"|ma(?:y ?be)|might|originally|p(?:erhaps|reviously|ropos(?:al|ed|es))|s(?:hould (?:i|we)|ome ?day|uggest(?:ed|s|ing)?|uppose)"
+    r"|un(?:less|til last)|used to|would|years? ago)\b",
     re.IGNORECASE,
+)
+_REPORTED = re.compile(
+    r"\b(?:ask(?:s|ed)|brother|c(?:lient|olleague|ompetitors?)|daughter|f(?:ather|orum|riend)|h(?:eard|er|is|usband)|mother"
+    r"|neighbou?rs?|planned|read about|s(?:a(?:id|ys)|ister|ome(?:one|body)|on)|w(?:ife|rites|rote))\b"
+    r"|\"[^\"\s]{1,40}\s[^\"\s]{1,40}\s[^\"]{0,200}\"",
+    re.IGNORECASE,
+)
+_PAST = re.compile(
+    r"\b(?:bought|came|did|got|had|spent|t(?:ested|ook)|w(?:as|ent|ere|rote)|when (?:i|the|we))\b", re.IGNORECASE
 )
 _NEGATORS = frozenset({
     "not", "no", "never", "none", "nobody", "nothing", "neither", "nor", "cannot", "skip", "avoid", "stop",
@@ -61,11 +69,12 @@ _LIGHT = frozenset({
     "back", "thing", "way", "lot", "time", "day", "week", "month", "year", "morning", "yesterday", "weekend", "since", "last",
     "next", "recently", "finish", "reach", "adjust", "improve", "try", "help", "really", "own", "give", "write", "wrote",
     "written", "api", "given", "gave", "took", "per", "roughly", "around", "quite", "ever", "anymore", "everything", "anything",
-    "anyone", "people", "because", "while", "after", "before", "until", "through", "across", "during", "two", "three",
+    "anyone", "people", "user", "because", "while", "after", "before", "until", "through", "across", "during", "two", "three",
 })  # fmt: skip
 """Words that relate a topic to its value, or say when."""
 _NO_NAMES = frozenset({
     "api", "utc", "url", "ui", "ci", "pr", "db", "cpu", "gpu", "ok", "until", "since", "yes", "thanks", "hey", "hi", "last",
+    "user", "assistant",
 })  # fmt: skip
 _OWN = frozenset({"i", "we", "my", "our", "i'm", "i've", "we're", "we've", "me", "us", "you", "your"})
 _MEASURES = frozenset({
@@ -76,6 +85,7 @@ _GROUPED = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _SEGMENT = re.compile(r",\s|\s\(|\)")
 _PIECE = re.compile(r"[-/_.]")
 _PATH = re.compile(r"(?:[A-Za-z]:|~)?/?(?:[\w.@-]++/)+[\w.@-]*|/[\w.@-]+")
+_LETTER = re.compile(r"[a-z]")
 _HOST = re.compile(r"(?:https?://)?[a-z0-9-]++(?:\.[a-z0-9-]++)*\.[a-z]{2,10}(?::\d+)?(?:/\S*)?")
 _FILE = re.compile(r"[\w-]+\.(?:py|js|ts|md|toml|ya?ml|json|cfg|ini|txt|sh|rs|go|c|h|css|html|sql|csv|log)")
 _IDENTIFIER = re.compile(r"(?=\w{0,60}_)\w+|[a-z]++[A-Z]\w*+|\w++\(\)|[a-z]++(?:-[a-z]++)*+-\d+")
@@ -106,8 +116,10 @@ class TopicalClause:
         before: Pairs of a topic and the word directly before it.
         denied: The topics in clauses that deny.
         cue: ``moved``: it says that something changed. ``later``: it says when. Else empty.
-        is_blocked: It adds, asks, supposes or reports the past, so it changes nothing.
-        is_unsure: It supposes or reports the past, so nothing changes it.
+        is_added: It adds to what was said, or excepts something of it.
+        is_supposed: It asks, supposes, or has a word for the past.
+        is_reported: It is about what others do or say.
+        is_past: Its verb is in the past.
         is_own: Its speaker is in it.
     """
 
@@ -118,8 +130,10 @@ class TopicalClause:
     words: frozenset[str]
     denied: frozenset[str]
     cue: str
-    is_blocked: bool
-    is_unsure: bool
+    is_added: bool
+    is_supposed: bool
+    is_reported: bool
+    is_past: bool
     is_own: bool
 
 
@@ -160,8 +174,10 @@ def read_clauses(clauses: Sequence[str]) -> TopicalClause:
         words=frozenset(words),
         denied=frozenset(denied),
         cue="moved" if _MOVED.search(text) else "later" if _LATER.search(text) else "",
-        is_blocked=_BLOCKED.search(text) is not None,
-        is_unsure=_UNSURE.search(text) is not None,
+        is_added=_ADDS.search(text) is not None,
+        is_supposed=_SUPPOSES.search(text) is not None,
+        is_reported=_REPORTED.search(text) is not None,
+        is_past=_PAST.search(text) is not None,
         is_own=not _OWN.isdisjoint(words),
     )
 
@@ -174,7 +190,9 @@ def read_segment(text: str) -> TopicalClause:
     topics = tuple(dict.fromkeys(_topics(low, found, set())))
     values = tuple(one for _, _, one in found)
     nothing: frozenset[str] = frozenset()
-    return TopicalClause(text, topics, values, frozenset(), frozenset(low), nothing, "", False, False, False)
+    return TopicalClause(
+        text, topics, values, frozenset(), frozenset(low), nothing, "", False, False, False, False, False
+    )
 
 
 def topic_of(word: str) -> str:
@@ -256,7 +274,7 @@ def _amount_at(written: Sequence[str], low: Sequence[str], at: int) -> tuple[int
 def _written_at(written: Sequence[str], low: Sequence[str], at: int, *, is_first: bool) -> tuple[int, KindValue] | None:
     """Return the path, host, identifier or name that begins at a word."""
     word, text = low[at], written[at]
-    if _FILE.fullmatch(word) or ("/" in word and "://" not in word and _PATH.fullmatch(word)):
+    if _FILE.fullmatch(word) or ("/" in word and "://" not in word and _LETTER.search(word) and _PATH.fullmatch(word)):
         return 1, KindValue("path", word.rstrip("/"), text)
     if _HOST.fullmatch(word):
         return 1, KindValue("host", word.partition("://")[2].rstrip("/") or word.rstrip("/"), text)
