@@ -86,6 +86,7 @@ def test_a_year_and_a_leading_no_are_read() -> None:
         "value:date",
     )
     assert found("No direct commits to main.", "Direct commits to main.") == ("contradiction", "polarity")
+    assert found("Take care of yourself.", "No worries, take care of yourself.")[0] != "contradiction"
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ _CORRECTION = re.compile(
 _UPDATE = re.compile(r"\b(?:now|these days|by now|turns out|update)\b", re.IGNORECASE)
 _LEAD = re.compile(
     r"^\s*(?:(?:correction|update|edit|note|heads[ -]up|fyi|scratch that|actually|on second thoughts?"
-    r"|i changed my mind|sorry|no(?=[:,-])|ok(?:ay)?"
+    r"|i changed my mind|sorry|no(?=[:,-]| (?:doubt|problem|thanks|way|wonder|worries)\b)|ok(?:ay)?"
     r"|as planned|as before|let'?s)\s*[:,-]?\s+)+",
     re.IGNORECASE,
 )
