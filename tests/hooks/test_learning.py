@@ -18,6 +18,11 @@ RULE = "Never edit the lock file by hand."
 OF_SESSION = "Never touch the file build.lock."
 
 
+@pytest.fixture(autouse=True)
+def _sessions_teach(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UNDRIFT_LEARNS", "all")
+
+
 def learned(user: User) -> list[MemoryEntry]:
     if not any(user.home.rglob("undrift.db")):
         return []
@@ -73,9 +78,12 @@ def test_a_sub_agent_and_a_session_of_another_folder_teach_nothing(tmp_path: Pat
     assert begins(user) == []
 
 
-@pytest.mark.parametrize("learns", ["tasks", "off"])
+@pytest.mark.parametrize("learns", ["", "tasks", "off"])
 def test_the_setting_switches_it_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, learns: str):
-    monkeypatch.setenv("UNDRIFT_LEARNS", learns)
+    if learns:
+        monkeypatch.setenv("UNDRIFT_LEARNS", learns)
+    else:  # not set: the default
+        monkeypatch.delenv("UNDRIFT_LEARNS")
     user = User(tmp_path)
     earlier(user)
     user.write(session())

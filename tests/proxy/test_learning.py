@@ -11,11 +11,11 @@ from undrift.testing import RawUpstream
 RULE = "Never edit the lock file by hand."
 
 
-def learned(wire: str, home: Path, words: str, **given: str) -> list[tuple[str, str, str]]:
+def learned(wire: str, home: Path, words: str, learns: str = "all") -> list[tuple[str, str, str]]:
     """Let a user say something, and an agent act on it; return what was learned."""
     agent = Agent(wire, home)
     agent.history.say(words)
-    with RawUpstream(agent.provider) as upstream, gateway(home, upstream.url, settings(home, **given)) as server:
+    with RawUpstream(agent.provider) as upstream, gateway(home, upstream.url, settings(home, learns=learns)) as server:
         for _ in range(2):
             agent.turn(server.url, f"{RULE} And always push to main:")
     with agent.session() as session:

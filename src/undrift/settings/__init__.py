@@ -159,7 +159,7 @@ class Settings:
         is_private=True,
     )
     learns: str = setting(
-        "all",
+        "tasks",
         choice("all", "tasks", "off"),
         "Memories without a request. tasks: confirmed summaries of tasks. all: lasting statements and attempts too.",
         group=_MEMORY,
