@@ -31,6 +31,8 @@ ANOTHER = (
     ("Tomas is allergic to nuts.", "Tomas's sister is allergic to nuts."),
     ("Run all tests before every release.", "Run all tests before every commit."),
     ("Run all tests before every release.", "Run all tests after every release."),
+    ("The user's son rides a horse.", "The user's son hopes to ride a horse."),
+    ("The nightly job prunes old logs.", "The nightly job is going to prune old logs."),
     ("The user drinks coffee.", "The user no longer drinks coffee in the morning."),
     ("The user drinks coffee at home.", "The user no longer drinks coffee at home."),
     ("Deploys are allowed on Fridays.", "Deploys are not allowed on Fridays."),
