@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from undrift.core.memory.passages import passage_in
-from undrift.core.memory.retrieve import STOP_WORDS
-from undrift.core.text.words import words_of, words_written
+from undrift.core.text.words import words_written
 
 __all__ = [
     "Asked",
@@ -59,8 +58,7 @@ class Floor:
 
 _FLOOR = Floor()
 ENOUGH = 200
-"""Memories. Among fewer, chance finds less, so the floor is lower and a missing word says less. If none of so many holds the
-noun that a question asks for (which breed), there is no answer."""
+"""Memories. Among fewer, chance finds less, so the floor is lower and a missing word says less."""
 
 _NAMED = ("lexical", "stated", "stands_for")
 _CALENDAR = frozenset(
@@ -86,37 +84,6 @@ _CALENDAR = frozenset(
         "sunday",
     ]
 )
-_VERBS = frozenset(
-    [
-        "is",
-        "are",
-        "was",
-        "were",
-        "am",
-        "do",
-        "does",
-        "did",
-        "has",
-        "have",
-        "had",
-        "can",
-        "could",
-        "will",
-        "would",
-        "should",
-        "might",
-        "may",
-        "must",
-        "to",
-        "of",
-        "in",
-        "for",
-        "on",
-        "with",
-    ]
-)
-_NO_NOUNS = frozenset({"kind", "type", "sort", "way", "name", "thing", "else", "happened"})
-_MOST_NOUNS = 4
 _QUERY_CHARACTERS = 1_000
 _NUMBER = (
     r"(?:\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|couple|few|several|both|half|once"
@@ -198,7 +165,7 @@ def fit(asked: Asked, hits: Sequence[tuple[Mapping[str, Any], str]], floor: Floo
     covered = max((float(why.get("coverage", 0.0)) for why, _ in first), default=0.0)
     likest = max((float(why.get("similarity", 0.0)) for why, _ in first), default=0.0)
     near = [text for why, text in first if 2 * float(why.get("coverage", 0.0)) >= covered]
-    if not first or _lacks_value(asked.text, near) or _lacks_noun(asked):
+    if not first or _lacks_value(asked.text, near):
         return -1.0
     found = covered + floor.similarity * likest + floor.speaker * asked.names_speaker
     missing = floor.name * _lacks_name(asked) + floor.absent * asked.absent * (1.0 if asked.by_words else 0.5)
@@ -216,15 +183,3 @@ def _lacks_name(asked: Asked) -> bool:
     written = words_written(asked.text)[1:]
     names = (word for word in written if word[0].isupper() and not word.isupper())
     return not asked.names_speaker and any(name.casefold() in asked.unknown for name in names)
-
-
-def _lacks_noun(asked: Asked) -> bool:
-    """Tell whether a question asks for one of a kind ("which breed is ..."), and none of many memories names the kind."""
-    if asked.total < ENOUGH:
-        return False
-    words = words_of(asked.text)
-    start = next((at for at, word in enumerate(words) if word in ("which", "what")), len(words)) + 1
-    end = next((at for at in range(start, min(start + _MOST_NOUNS + 1, len(words))) if words[at] in _VERBS), start)
-    noun = words[end - 1] if end > start else ""
-    is_one = bool(noun) and not noun.endswith(("s", "ly")) and noun not in _NO_NOUNS and noun not in STOP_WORDS
-    return is_one and noun in asked.unknown
