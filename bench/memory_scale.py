@@ -75,7 +75,10 @@ class _Bare:
         import numpy as np
 
         with self.store._database.using() as connection:
-            rows: list[Any] = connection.execute("SELECT vector FROM memory_vectors ORDER BY entry").fetchall()
+            sql = """SELECT substr(vector, 1, ?) FROM memory_vectors
+                WHERE embedder = (SELECT key FROM memory_embedders WHERE id = ?) ORDER BY entry"""
+            own = (4 * embedder.dimension, embedder.id)  # passages stand behind a text's own vector
+            rows: list[Any] = connection.execute(sql, own).fetchall()
         matrix = np.frombuffer(b"".join(blob for (blob,) in rows), "<f4").reshape(len(rows), embedder.dimension)
 
         def scan(query: str) -> object:
