@@ -12,7 +12,7 @@ from undrift.session.rewind import Timeline
 from undrift.session.session import Session
 
 INSIDE = {"seq_of"}  # what facets ask of each other
-ON_THE_FACET = {"edit", "forget", "learn", "take_in", "warnings"}  # acts whose names say nothing without `memory` before them
+ON_THE_FACET = {"edit", "forget", "learn", "take_in", "warnings"}  # their names need `memory` before them
 FACETS = {"memory": SessionMemory, "timeline": Timeline}
 METHODS = [
     (facet, name)

@@ -37,9 +37,7 @@ __all__ = ["Conflict", "Memories", "MemoryPlan", "merge", "superseded_in"]
 
 _QUERY_CHARACTERS = 1_000
 _STATED_SCORE = 0.3  # a memory with a value of the asked kind, without a word of the question
-_NOMINATED = (
-    10  # memories like a new one that are compared with it, in addition to those with a value for the same thing
-)
+_NOMINATED = 10  # memories like a new one that are compared with it, beside those with a value for the same thing
 _MOST_NOMINATED = 50  # those among them that are similar enough
 _LEAST_SIMILARITY = 0.85  # by vectors; it only nominates, see docs/adr/0021-contradiction.md
 _MORE = 10  # hits beyond those asked for are ranked too: decay and validity choose among them
