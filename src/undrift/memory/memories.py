@@ -173,7 +173,8 @@ class Memories:
         `excluding`: pairs of ids that exclude each other, beside those that the memories know of.
         """
         current = [_with_restatements(hit) for hit in _current_first(within_quotas(best, _standing, len(best)))]
-        return tuple(with_disputes(current, (*excluding, *opposed(query, current)))[: max(k, 0)])
+        found = opposed(query, current)
+        return tuple(with_disputes(current, (*excluding, *found.changed), found.denied)[: max(k, 0)])
 
     def conflicts(self, seq: int | None = None) -> tuple[Conflict, ...]:
         """Return the open conflicts between two active memories that the session may see."""

@@ -24,6 +24,12 @@ def test_words_always_fit_and_meaning_has_a_threshold(why: dict[str, Any], fits:
     assert is_relevant(why) is fits
 
 
+def test_a_note_that_repeats_the_question_does_not_hide_the_amount():
+    question = "How much did the guitar cost?"
+    hits = [*near(question, 1.0), *near("It was $300 in the sale.", 0.2)]
+    assert fit(Asked(question, total=50), hits) >= 0.0
+
+
 def near(text: str, coverage: float = 0.8, similarity: float = 0.0) -> list[tuple[dict[str, Any], str]]:
     return [({"coverage": coverage, "similarity": similarity}, text)]
 
@@ -33,6 +39,7 @@ def near(text: str, coverage: float = 0.8, similarity: float = 0.0) -> list[tupl
     [
         ("How much did the guitar cost?", "I bought the guitar in May.", False),
         ("How much did the guitar cost?", "I bought the guitar for $300.", True),
+        ("What is the rent?", "The rent is nine hundred a month.", True),
         ("How much memory does the worker need?", "The worker needs plenty of memory.", True),
         ("How many retries are there?", "The client retries.", False),
         ("How many retries are there?", "The client retries five times.", True),

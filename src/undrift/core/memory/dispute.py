@@ -23,27 +23,33 @@ _MOST_BESIDE = 4
 
 
 def with_disputes(
-    hits: Sequence[ScoredMemoryEntry], excluding: Iterable[tuple[str, str]] = ()
+    hits: Sequence[ScoredMemoryEntry],
+    excluding: Iterable[tuple[str, str]] = (),
+    unsettled: Iterable[tuple[str, str]] = (),
 ) -> list[ScoredMemoryEntry]:
     """Mark the active hits that exclude each other, and put the one that counts more directly before the other.
 
     Between two scopes the project's own counts more than what holds everywhere; else the one that is trusted more does.
     The output of a tool counts less than anything. If two count the same, a pinned one comes first, else the later one.
 
-    `excluding`: pairs of ids that exclude each other, beside those that the memories came with.
+    `excluding`: pairs of ids that exclude each other, beside those that the memories came with. `unsettled`: pairs of which
+    one denies the other; both stand side by side, the better hit of the two first.
     """
     active = {hit.entry.id: hit.entry for hit in hits if not hit.entry.is_contradicted}
     pairs = [(entry.id, one["with"]) for entry in active.values() for one in open_conflicts(entry)]
     pairs = [pair for pair in dict.fromkeys((*pairs, *excluding)) if active.keys() >= {*pair}]
+    open_pairs = [pair for pair in dict.fromkeys(unsettled) if active.keys() >= {*pair} and pair not in pairs]
     disputes: dict[str, list[str]] = {}
-    for one, other in pairs:
+    for one, other in (*pairs, *open_pairs):
         disputes.setdefault(one, []).append(other)
         disputes.setdefault(other, []).append(one)
     order = [_marked(hit, disputes.get(hit.entry.id)) for hit in hits]
     beside: Counter[str] = Counter()
-    for pair in pairs:
-        first, second = sorted((active[one] for one in pair), key=_precedence)
+    for pair in (*pairs, *open_pairs):
         places = {hit.entry.id: place for place, hit in enumerate(order)}
+        first, second = sorted((active[one] for one in pair), key=_precedence)
+        if pair in open_pairs and _tier(first) == _tier(second):
+            first, second = sorted((first, second), key=lambda entry: places[entry.id])
         ahead, behind = places[first.id], places[second.id]
         if ahead > behind:
             lifted = _is_below(order[behind:ahead], first)

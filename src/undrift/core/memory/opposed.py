@@ -17,7 +17,7 @@ from undrift.core.text.words import speaker_key, words_of
 from undrift.values.memory import TRUST_TIERS, MemoryEntry, ScoredMemoryEntry
 from undrift.values.passages import LONGEST_PASSAGE
 
-__all__ = ["later_of", "opposed"]
+__all__ = ["Opposed", "later_of", "opposed"]
 
 _FIRST = 10
 _LOOKED_AT = 50
@@ -92,8 +92,21 @@ class _FittingPart:
     coverage: float
 
 
-def opposed(query: str, hits: Sequence[ScoredMemoryEntry]) -> list[tuple[str, str]]:
-    """Return pairs of ids, the earlier first, that may exclude each other: at most four, the surest first.
+@dataclass(frozen=True, slots=True)
+class Opposed:
+    """Pairs of ids, the earlier first, that may exclude each other: at most four, the surest first.
+
+    Args:
+        changed: The later one reports a change of what the earlier one says.
+        denied: One denies what the other says: which of them holds is open.
+    """
+
+    changed: tuple[tuple[str, str], ...] = ()
+    denied: tuple[tuple[str, str], ...] = ()
+
+
+def opposed(query: str, hits: Sequence[ScoredMemoryEntry]) -> Opposed:
+    """Find the hits that may exclude each other in what the question asks for.
 
     `hits`: best first; those of `Memories.ranked`, whose ``why`` names the passage.
     """
@@ -102,11 +115,12 @@ def opposed(query: str, hits: Sequence[ScoredMemoryEntry]) -> list[tuple[str, st
     kinds = frozenset(kind for word in words for kind in _KINDS.get(word, ()))
     asked = _Question(topics, kinds, "many" in words or "number" in words)
     is_yes_or_no = words[:1] and words[0] in _YES_OR_NO
-    if not topics or not (is_yes_or_no or kinds or asked.counts):
-        return []
+    if not topics or "between" in words or not (is_yes_or_no or kinds or asked.counts):
+        return Opposed()  # a question about the time between two things asks for both
     parts = list(_parts(hits))
-    found = _denials(parts, asked) if is_yes_or_no else _changes(parts, asked)
-    return found[:_MOST_PAIRS]
+    if is_yes_or_no:
+        return Opposed(denied=tuple(_denials(parts, asked)[:_MOST_PAIRS]))
+    return Opposed(changed=tuple(_changes(parts, asked)[:_MOST_PAIRS]))
 
 
 def later_of(one: MemoryEntry, other: MemoryEntry) -> MemoryEntry:
