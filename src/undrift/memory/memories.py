@@ -18,7 +18,7 @@ from undrift.core.memory.dispute import opponents, with_disputes
 from undrift.core.memory.opposed import opposed
 from undrift.core.memory.passages import explained
 from undrift.core.memory.quotas import STRONG, HitStanding, stratum_of, within_quotas
-from undrift.core.memory.relevance import fit, is_relevant
+from undrift.core.memory.relevance import any_fits, is_relevant
 from undrift.core.memory.restatements import merged_into, said_from, times_restated, with_restatement, with_restating
 from undrift.core.memory.supersede import Supersession, open_conflicts, supersede
 from undrift.core.memory.validity import holds
@@ -152,8 +152,8 @@ class Memories:
             if (entry := entries.get(hit.id)) is not None
         ]
         scored = [hit for hit in hits if is_relevant(hit.why)]
-        if seq is None and fit(asked, [(hit.why, hit.entry.content) for hit in scored]) < 0.0:
-            scored = []  # nothing fits; the index does not count the words of what a rewind removed
+        if seq is None and not any_fits(asked, scored):
+            scored = []  # the index does not count the words of what a rewind removed
         scored = self.repository.reranked(query, scored)
         scored += self._stated(query, {one.entry.id for one in scored}, types, viewer)
         if as_of_ms is not None or only_valid:

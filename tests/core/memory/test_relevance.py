@@ -4,7 +4,17 @@ from typing import Any
 
 import pytest
 
-from undrift.core.memory.relevance import ENOUGH, LEAST_NEIGHBOURS, LEAST_SIMILARITY, Asked, asked_of, fit, is_relevant
+from undrift.core.memory.relevance import (
+    ENOUGH,
+    LEAST_NEIGHBOURS,
+    LEAST_SIMILARITY,
+    Asked,
+    any_fits,
+    asked_of,
+    fit,
+    is_relevant,
+)
+from undrift.values.memory import MemoryEntry, ScoredMemoryEntry
 
 
 @pytest.mark.parametrize(
@@ -24,10 +34,15 @@ def test_words_always_fit_and_meaning_has_a_threshold(why: dict[str, Any], fits:
     assert is_relevant(why) is fits
 
 
-def test_a_note_that_repeats_the_question_does_not_hide_the_amount():
+def test_neither_a_stored_question_nor_a_note_of_a_tool_hides_the_amount():
     question = "How much did the guitar cost?"
-    hits = [*near(question, 1.0), *near("It was $300 in the sale.", 0.2)]
-    assert fit(Asked(question, total=50), hits) >= 0.0
+    assert fit(Asked(question, total=50), [*near(question, 1.0), *near("It was $300 in the sale.", 0.2)]) >= 0.0
+    why: dict[str, Any] = {"coverage": 1.0}
+    note = MemoryEntry("a", "The guitar and what it cost were discussed.", trust="tool")
+    said = MemoryEntry("b", "The guitar cost $300.", trust="user")
+    hits = [ScoredMemoryEntry(one, 0.5, 0.5, why) for one in (note, said)]
+    assert any_fits(Asked(question, total=50), hits)
+    assert not any_fits(Asked(question, total=50), hits[:1])
 
 
 def near(text: str, coverage: float = 0.8, similarity: float = 0.0) -> list[tuple[dict[str, Any], str]]:

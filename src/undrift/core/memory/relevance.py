@@ -11,7 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from undrift.core.memory.passages import passage_in
+from undrift.core.memory.quotas import USERS, stratum_of
+from undrift.core.memory.retrieve import is_question
 from undrift.core.text.words import words_written
+from undrift.values.memory import TRUST_TIERS, ScoredMemoryEntry
 
 __all__ = [
     "Asked",
@@ -20,6 +23,7 @@ __all__ = [
     "LEAST_NEIGHBOURS",
     "LEAST_SIMILARITY",
     "LOOKED_AT",
+    "any_fits",
     "asked_of",
     "fit",
     "is_relevant",
@@ -143,6 +147,12 @@ def is_relevant(why: Mapping[str, Any]) -> bool:
     return similarity >= LEAST_SIMILARITY or neighbours >= LEAST_NEIGHBOURS
 
 
+def any_fits(asked: Asked, hits: Sequence[ScoredMemoryEntry]) -> bool:
+    """Tell whether any hit fits. A user's statements are judged by themselves too: no note beside them hides them."""
+    of_users = [hit for hit in hits if stratum_of(TRUST_TIERS[hit.entry.trust]) == USERS]
+    return any(fit(asked, [(hit.why, hit.entry.content) for hit in some]) >= 0.0 for some in (hits, of_users))
+
+
 def fit(asked: Asked, hits: Sequence[tuple[Mapping[str, Any], str]], floor: Floor = _FLOOR) -> float:
     """Return by how much the best of the first hits is above the floor; below 0 nothing fits.
 
@@ -152,16 +162,21 @@ def fit(asked: Asked, hits: Sequence[tuple[Mapping[str, Any], str]], floor: Floo
     first = [(why, passage_in(text, why)) for why, text in hits[:LOOKED_AT]]
     covered = max((float(why.get("coverage", 0.0)) for why, _ in first), default=0.0)
     likest = max((float(why.get("similarity", 0.0)) for why, _ in first), default=0.0)
-    if not first or _lacks_number(asked.text, [text for _, text in hits[:LOOKED_AT]]):
+    if not first or _lacks_amount(asked.text, first):
         return -1.0
     found = covered + floor.similarity * likest + floor.speaker * asked.names_speaker
     missing = floor.name * _lacks_name(asked) + floor.absent * asked.absent * (1.0 if asked.by_words else 0.5)
     return found - min(1.0, asked.total / ENOUGH) * (missing + (floor.words if asked.by_words else floor.vectors))
 
 
-def _lacks_number(question: str, texts: Sequence[str]) -> bool:
-    """Tell whether a question asks for an amount, and none of the first hits holds any."""
-    return _ASKS_FOR_AMOUNT.search(question) is not None and not any(_AMOUNT.search(text) for text in texts)
+def _lacks_amount(question: str, first: Sequence[tuple[Mapping[str, Any], str]]) -> bool:
+    """Tell whether a question asks for an amount, and no passage near it states any; a question states none."""
+    if not _ASKS_FOR_AMOUNT.search(question):
+        return False
+    stated = [(float(why.get("coverage", 0.0)), text) for why, text in first if not is_question(text)]
+    covered = max((coverage for coverage, _ in stated), default=0.0)
+    near = [text for coverage, text in stated if 2 * coverage >= covered]
+    return bool(near) and not any(_AMOUNT.search(text) for text in near)
 
 
 def _lacks_name(asked: Asked) -> bool:
