@@ -3,6 +3,7 @@
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,8 +21,8 @@ def written(folder: Path, text: str = RULES, name: str = "CLAUDE.md") -> Path:
     return path
 
 
-def listed(home: Path) -> list[dict[str, object]]:
-    found: list[dict[str, object]] = told("memory", "list", "--home", home)["memories"]
+def listed(home: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = told("memory", "list", "--home", home)["memories"]
     return found
 
 

@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.cli.builders import Record, claude, said, undrift, written
 from tests.cli.test_memory import ran, told
 from tests.cli.test_memory_exchange import listed
@@ -54,6 +56,20 @@ def test_what_was_learned_is_shown_with_its_line_and_forgotten_by_one_command(tm
     assert len(told("memory", "forget", "--learned", "all", "--purge", "--yes", "--home", home)["purged"]) == 2
     assert told("memory", "forget", "--learned", "all", "--home", home) == {"forgotten": []}
     assert RULE.encode() not in b"".join(one.read_bytes() for one in home.rglob("*.db*"))
+
+
+@pytest.mark.parametrize("how", [(), ("--purge",)])
+def test_what_a_second_session_taught_stays_when_the_first_one_is_forgotten(tmp_path: Path, how: tuple[str, ...]):
+    home, said_again = tmp_path / "home", "In all of our packages, we use pnpm."
+    for name, text in (("one", CONVENTION), ("two", said_again)):
+        file = written(tmp_path / f"{name}.jsonl", [{**claude("user", text), "sessionId": name}])
+        told("memory", "learn", file, "--yes", "--home", home)
+    assert [[again["source"] for again in one["restated"]] for one in listed(home)] == [["session:claude:two"]]
+    told("memory", "forget", "--learned", "claude:one", "--yes", *how, "--home", home)
+    (left,) = listed(home)
+    assert (left["content"], left["source"], left["restated"]) == (said_again, "session:claude:two", [])
+    told("memory", "forget", "--learned", "claude:two", "--yes", *how, "--home", home)
+    assert listed(home) == []
 
 
 def test_a_folder_is_read_and_what_is_no_session_of_a_person_is_passed_over(tmp_path: Path):

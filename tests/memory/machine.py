@@ -16,11 +16,12 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from tests import machines
 from tests.builders import Json, assistant, body, call, result, user
+from undrift.core.memory.restatements import RESTATED
 from undrift.errors import RecallError, TaskError
 from undrift.memory.parts import embedder_of
 from undrift.session.session import Session
 from undrift.settings import Settings
-from undrift.values.memory import MemoryEntry
+from undrift.values.memory import MemoryEntry, reopened
 
 __all__ = ["MACHINES", "LanceMachine", "MemoryMachine", "VectorMachine", "main", "play"]
 
@@ -397,7 +398,9 @@ MACHINES: dict[str, type[MemoryMachine]] = {"words": MemoryMachine, "vectors": V
 
 
 def without(entry: MemoryEntry, gone: str) -> MemoryEntry:
-    """Return a memory without what it tells of one that was purged."""
+    """Return a memory without what it tells of one that was purged; what only said the same in other words is active."""
+    if entry.contradicted_by_entry_id == gone and entry.contradiction_rule == RESTATED:
+        entry = reopened(entry)
     if "conflicts" not in entry.metadata:
         return entry
     kept = [one for one in entry.metadata["conflicts"] if one["with"] != gone]

@@ -120,6 +120,102 @@ def test_a_purged_session_leaves_no_words_under_the_memories_of_others(home: str
     assert not any(word in path.read_bytes() for path in Path(home).rglob("*.db*") for word in (b"zanzibar", b"Lisbon"))
 
 
+def test_what_another_session_said_stays_when_the_first_one_is_purged(home: str):
+    with opened(home) as session, opened(home, "other") as other, opened(home, "third") as third:
+        first = session.remember("Priya lives in Lisbon.", source="zanzibar", trust="user")
+        again = other.remember("Priya's home is in Lisbon", source="plan", metadata={"page": 3})
+        third.remember("Priya is based in Lisbon.", source="mail", trust="user")
+        assert again.id == first.id
+        done = session.purge("session")
+        assert done.traces == ()
+        (kept,) = other.memories()
+        assert (kept.content, kept.source, kept.trust, kept.session_id) == (
+            "Priya is based in Lisbon.", "mail", "user", "third",
+        )  # fmt: skip
+        assert said_again(session) == said_again(other) == {kept.content: ["Priya's home is in Lisbon"]}
+        assert [hit.entry.id for hit in other.search("where is Priya based?")] == [kept.id] != [first.id]
+        assert session.search("zanzibar") == ()
+        third.purge("session")
+        (last,) = other.memories()
+        assert (last.content, last.source, last.metadata) == ("Priya's home is in Lisbon", "plan", {"page": 3})
+        assert last.recorded_at_ms == again.metadata[RESTATED][0]["recorded_at_ms"]
+        other.purge("session")
+        assert other.memories() == ()
+    assert not any(word in path.read_bytes() for path in Path(home).rglob("*.db*") for word in (b"zanzibar", b"Lisbon"))
+
+
+def test_a_rewind_takes_back_what_stayed_of_another_session_and_its_undoing_brings_it_back(home: str):
+    with opened(home) as session, opened(home, "other") as other:
+        session.remember("Priya lives in Lisbon.", metadata={"conflicts": [{"with": ["x"]}]})
+        other.checkpoint("before")
+        other.remember("Priya's home is in Lisbon")
+        session.purge("session")
+        kept = other.memories()
+        assert [one.content for one in kept] == ["Priya's home is in Lisbon"]
+        other.rewind("before")
+        assert (other.memories(), other.search("Lisbon")) == ((), ())
+        other.undo_rewind()
+        assert other.memories() == kept
+        assert [hit.entry for hit in other.search("Lisbon")] == list(kept)
+        session.memory.forget(kept[0].id)
+        assert other.search("Lisbon") == ()
+
+
+def test_a_large_purge_in_steps_leaves_what_others_said(home: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("undrift.stores.purge_steps._ROWS", 1)
+    places = ["Lisbon", "Porto", "Lyon"]
+    with opened(home) as session, opened(home, "other") as other:
+        for number, place in enumerate(places):
+            session.remember(f"Person{number} lives in {place}.")
+            other.remember(f"Person{number}'s home is in {place}")
+        session.purge("session")
+        assert {one.content for one in other.memories()} == {
+            f"Person{x}'s home is in {y}" for x, y in enumerate(places)
+        }
+
+
+def test_what_a_session_wrote_down_as_the_words_of_another_one_goes_with_it(home: str):
+    forged = {
+        "content": "zanzibar",
+        "source": "",
+        "speaker": "",
+        "trust": "user",
+        "session_id": "other",
+        "recorded_at_ms": 1,
+    }
+    with opened(home) as session, opened(home, "other") as other:
+        session.remember("Priya lives in Lisbon.", metadata={RESTATED: [forged]})
+        session.purge("session")
+        assert other.memories() == ()
+        session.remember("Priya lives in Porto.", metadata={RESTATED: [forged]})
+        other.remember("Priya's home is in Porto")
+        session.purge("session")
+        assert [one.content for one in other.memories()] == ["Priya's home is in Porto"]
+
+
+@pytest.mark.parametrize("what", ["session", "memory"])
+def test_a_memory_is_active_again_once_the_more_trusted_one_that_said_the_same_is_destroyed(home: str, what: str):
+    with opened(home) as session, opened(home, "other") as other:
+        first = session.remember("Priya lives in Lisbon.", trust="assistant")
+        new = other.remember("Priya's home is in Lisbon", trust="user")
+        assert session.memories()[0].contradicted_by_entry_id == new.id
+        other.purge(what if what == "session" else new.id)
+        assert session.memories() == (first,)
+
+
+def test_a_memory_stays_superseded_by_what_another_session_said_again(home: str):
+    with opened(home) as session, opened(home, "other") as other, opened(home, "third") as third:
+        session.remember("Priya lives in Lisbon.", trust="assistant")
+        other.remember("Priya's home is in Lisbon", trust="user")
+        third.remember("Priya is based in Lisbon.", trust="user")
+        other.purge("session")
+        old, new = session.memories()
+        assert (new.content, new.is_contradicted) == ("Priya is based in Lisbon.", False)
+        assert old.contradicted_by_entry_id == new.id
+        third.purge("session")
+        assert [one.is_contradicted for one in session.memories()] == [False]
+
+
 def test_an_export_reads_back_with_its_restatements_and_adds_nothing_twice(home: str, tmp_path: Path):
     with opened(home) as session:
         session.remember("Priya lives in Lisbon.", source="a")

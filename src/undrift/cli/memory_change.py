@@ -97,13 +97,14 @@ def forget_command(
     by_session: dict[str, list[MemoryEntry]] = {}
     for entry in chosen:
         by_session.setdefault(session or _session_of(place, entry), []).append(entry)
+    source = None if learned in (None, "all") else learned_from(learned)
+    done: dict[str, Forgotten] = {}
+    for session_id, some in by_session.items() if source is not None or not purge else ():
+        with open_session(keep(place), session_id) as opened:
+            done[session_id] = opened.memory.forget(*(entry.id for entry in some), source=source)
     if purge:
         _purge(place, by_session, as_json=as_json)
         return
-    done: dict[str, Forgotten] = {}
-    for session_id, some in by_session.items():
-        with open_session(keep(place), session_id) as opened:
-            done[session_id] = opened.memory.forget(*(entry.id for entry in some))
     if as_json:
         forgotten = [
             {"session_id": session_id, "seq": one.seq, "user_seq": one.user_seq, "ids": [x.id for x in one.entries]}

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, TypeVar
 
-from undrift.core.memory.restatements import RESTATED
+from undrift.core.memory.restatements import RESTATED, heir_of
 from undrift.core.memory.supersede import marked
 from undrift.core.memory.validity import ends_at
 from undrift.errors import InputError, RecallError
@@ -103,7 +103,7 @@ class MemoryHandling:
 
         return repeated(work)
 
-    def forget(self, ids: Sequence[str], *, at_ms: int) -> Forgotten:
+    def forget(self, ids: Sequence[str], *, at_ms: int, source: str | None = None) -> Forgotten:
         """Hide memories from every agent; see `SessionMemory.forget`."""
 
         def work() -> Forgotten:
@@ -111,6 +111,9 @@ class MemoryHandling:
             if not found:
                 return Forgotten((), 0)
             updates = [MemoryUpdate(one, None) for one in found]
+            if source is not None:
+                heirs = (heir_of(one, lambda again: again["source"] != source) for one in found)
+                updates += [MemoryUpdate(None, one) for one in heirs if one is not None]
             payload = {"forgotten": [one.id for one in found]}
             return Forgotten(
                 found, self._repository.write(self._session_id, "forget", updates, at_ms=at_ms, payload=payload)
@@ -235,14 +238,17 @@ class ScopedHandling:
         """Replace the words of a memory; see `SessionMemory.edit`."""
         return MemoryHandling(self._holder(id)).edit(id, content, at_ms=at_ms)
 
-    def forget(self, ids: Sequence[str], *, at_ms: int) -> Forgotten:
+    def forget(self, ids: Sequence[str], *, at_ms: int, source: str | None = None) -> Forgotten:
         """Hide memories from every agent; see `SessionMemory.forget`."""
         by_holder: dict[Memories, list[str]] = {}
         for id_ in ids:
             by_holder.setdefault(self._holder(id_), []).append(id_)
         for holder, some in by_holder.items():  # before the first of them is hidden
             MemoryHandling(holder).found(some)
-        done = {holder: MemoryHandling(holder).forget(some, at_ms=at_ms) for holder, some in by_holder.items()}
+        done = {
+            holder: MemoryHandling(holder).forget(some, at_ms=at_ms, source=source)
+            for holder, some in by_holder.items()
+        }
         entries = tuple(entry for one in done.values() for entry in one.entries)
         nothing = Forgotten((), 0)
         own = done.pop(self._memories.project, nothing)

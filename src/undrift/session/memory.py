@@ -244,13 +244,14 @@ class SessionMemory:
         return self._handling.edit(id, content, at_ms=self._clock.tick())
 
     @in_turn
-    def forget(self, *ids: str) -> Forgotten:
+    def forget(self, *ids: str, source: str | None = None) -> Forgotten:
         """Hide memories from every agent; nothing is destroyed, and a rewind of this session brings them back.
 
         A memory that a forgotten one superseded stays superseded.
 
         Args:
             ids: Memories that this session may read, superseded ones too.
+            source: Hide only its words. A restatement from another source stays, as a memory of its own.
 
         Raises:
             RecallError: There is none of an id; nothing has changed.
@@ -260,7 +261,7 @@ class SessionMemory:
         >>> [entry.content for entry in session.memory.forget(old.id).entries], session.memories()
         (['The port is 8080'], ())
         """
-        return self._handling.forget(ids, at_ms=self._clock.tick())
+        return self._handling.forget(ids, at_ms=self._clock.tick(), source=source)
 
     @in_turn
     def take_in(self, records: Iterable[Mapping[str, Any]], *, dry_run: bool = False) -> TakenIn:

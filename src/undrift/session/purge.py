@@ -5,16 +5,21 @@ says that something was purged and when, never what. Nothing undoes it.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 
+from undrift.core.memory.restatements import heir_of
 from undrift.core.tasks.life import MAIN_AGENT
 from undrift.errors import InputError, RecallError
+from undrift.memory.repository import remembered
 from undrift.memory.scopes import USER_SESSION, ScopedMemories
+from undrift.memory.search import line
 from undrift.stores.base import Aim, Destroyed, Remains
+from undrift.stores.memory_values import MemoryLine
 from undrift.values.closing import in_turn
+from undrift.values.memory import MemoryEntry
 from undrift.window.blanking import blanked
 from undrift.window.context import SessionContext
 
@@ -82,7 +87,7 @@ class Purger:
                 - ``document:PATH``: a file, item or checkpoint that a framework keeps under this session, or all that are
                   below the path, with slashes between the names
                 - ``session``: all of it, with its memories, its documents and the scratchpad; memories that hold in every
-                  project stay
+                  project stay. If another session said the same, its words become the memory
             search_files: Search all files, the store's own included. It takes seconds per GB. Ask for it now: afterwards
                 the text is unknown.
 
@@ -107,7 +112,8 @@ class Purger:
         everywhere = self._purged_everywhere(what, at_ms, search_files, only_active=True)
         if everywhere is not None:
             return everywhere
-        done = self._store.purge(self._aims(what), partial(blanked, act="purged", at_ms=at_ms), at_ms=at_ms)
+        blank = partial(blanked, act="purged", at_ms=at_ms)
+        done = self._store.purge(self._aims(what), blank, at_ms=at_ms, heir=_heir)
         if done is None or not done.removed:
             everywhere = self._purged_everywhere(what, at_ms, search_files, only_active=False)
             if everywhere is not None:
@@ -157,6 +163,12 @@ class Purger:
 
 def _purged(kind: str, removed: Mapping[str, int], left: Remains) -> Purged:
     return Purged(kind, dict(removed), left.files, left.copies, left.text, left.unsearched)
+
+
+def _heir(entry: MemoryEntry, writers: Collection[str]) -> tuple[MemoryEntry, MemoryLine] | None:
+    """Return what other sessions said of a memory. A session's own record of another one's words is its own."""
+    new = heir_of(entry, lambda again: again["session_id"] in writers)
+    return None if new is None else (new, line(remembered([new])[0]))
 
 
 def _path(text: str) -> tuple[str, ...]:

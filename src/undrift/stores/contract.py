@@ -29,6 +29,7 @@ from undrift.stores.base import (
 )
 from undrift.stores.document_contract import DocumentStore
 from undrift.stores.memory_contract import MemoryStore
+from undrift.stores.memory_values import Heir
 from undrift.values.facts import FactVersion
 from undrift.values.readings import Heads, StretchReading
 from undrift.values.retention import SessionSize
@@ -266,7 +267,9 @@ class TimelineStore(Protocol):
 class PurgeStore(Protocol):
     """The purge. It and the sweep are the only ways to destroy data."""
 
-    def purge(self, aims: Sequence[Aim], blank: Callable[[Decision], Decision], *, at_ms: int) -> Destroyed | None:
+    def purge(
+        self, aims: Sequence[Aim], blank: Callable[[Decision], Decision], *, at_ms: int, heir: Heir | None = None
+    ) -> Destroyed | None:
         """Destroy all versions of the data of the first aim that matches, and log the purge.
 
         A name that was purged before is unknown now; then nothing is removed.
@@ -275,6 +278,8 @@ class PurgeStore(Protocol):
             aims: The possible meanings, in the order of trying; all of one session.
             blank: Returns a decision without its purged original: no reference and no text of it.
             at_ms: The time, in Unix milliseconds.
+            heir: Returns what other sessions said of a memory of a purged session: it takes that memory's place, under
+                `heir_id`. None: all goes.
 
         Returns:
             None if nothing has that name and the session has never purged anything.

@@ -23,6 +23,7 @@ __all__ = [
     "MEMORY_COLUMNS",
     "PreparedMemories",
     "TABLE",
+    "add_slots",
     "by_digest",
     "by_id",
     "by_relation",
@@ -156,7 +157,7 @@ def _write(writing: Writing, new: PreparedMemories) -> None:
             connection.execute(_CLOSE, (seq, found[0][0]))
         if row is not None and update.after is not None:
             connection.execute(_ADD, (*row, content_digest(update.after.content), seq))
-            _add_slots(connection, update.after)
+            add_slots(connection, update.after)
             if update.before is None:
                 added[update.after.id] = update.after.content
         elif update.before is not None:
@@ -305,7 +306,7 @@ def _moment(viewer: Viewer | None, values: dict[str, Any]) -> str:
     return timeline.there("memories", "t", ":then")
 
 
-def _add_slots(connection: apsw.Connection, entry: MemoryEntry) -> None:
+def add_slots(connection: apsw.Connection, entry: MemoryEntry) -> None:
     keys = {(rows.key(slot.relation), rows.key(slot.entity), rows.key(entry.id)) for slot in entry.slots}
     connection.executemany(_ADD_SLOT, sorted(keys, key=str))
 

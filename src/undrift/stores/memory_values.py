@@ -1,12 +1,13 @@
 """The values of memories that a store accepts and returns, for any engine. Pure: no I/O."""
 
 import hashlib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from undrift.values.memory import MemoryEntry
 
 __all__ = [
+    "Heir",
     "MemoryChange",
     "MemoryLine",
     "MemoryLines",
@@ -132,6 +133,13 @@ class MemoryLines(NamedTuple):
     embedder: str = ""
     dimension: int = 0
     vectors: Iterable[Any] = ()
+
+
+Heir = Callable[[MemoryEntry, Collection[str]], tuple[MemoryEntry, MemoryLine] | None]
+"""Returns the version that takes the place of a purged one, with its search line. None: it goes as a whole.
+
+It gets the version, and the sessions whose operations changed that memory. The new id is `heir_id` of the old one.
+"""
 
 
 def content_digest(content: str) -> str:

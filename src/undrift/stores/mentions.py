@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from undrift.stores import rows
+from undrift.stores import heirs, rows
 from undrift.stores.memories import MAY_DISPUTE, MEMORY_COLUMNS, memory_from, memory_row
 from undrift.stores.operations import OPERATION_COLUMNS, operation_from, operation_row
+from undrift.values.memory import MemoryEntry, reopened
 
 __all__ = ["Mentions", "Until", "forget_evidence", "mentions", "thin_log"]
 
@@ -21,8 +22,13 @@ _QUOTING = f"""SELECT number FROM memories INDEXED BY memories_disputing
     WHERE {MAY_DISPUTE} AND json_type(record, '$.metadata.conflicts') = 'array'"""  # noqa: S608 - constants of ours
 _RESTATED = "json_type(record, '$.metadata.restated') = 'array'"
 _RESTATED_BY = f"SELECT number FROM memories WHERE {_RESTATED} AND instr(record, ?) > 0"  # noqa: S608
+_CLOSED_BY = "CAST(json_extract(record, '$.contradicted_by_entry_id') AS BLOB)"
+_CLOSED = f"SELECT number, {_CLOSED_BY} FROM memories WHERE instr(record, '\"contradicted_by_entry_id\"') > 0"  # noqa: S608
+_SAYS_THE_SAME = "restated"
+"""The rule by which a memory superseded one of less trust that says the same."""
 _HINDERED = f"""SELECT {MEMORY_COLUMNS} FROM memories WHERE number IN (SELECT value FROM json_each(?))
-    OR (number > ? AND (json_type(record, '$.metadata.conflicts') = 'array' OR {_RESTATED}))"""  # noqa: S608
+    OR (number > ? AND (json_type(record, '$.metadata.conflicts') = 'array' OR {_RESTATED}
+        OR {_CLOSED_BY} IS NOT NULL))"""  # noqa: S608
 _PAYLOADS = "SELECT seq, payload FROM operations WHERE payload IS NOT NULL"
 _OF_OWN = "SELECT seq FROM operations WHERE payload IS NOT NULL AND session_id = ?"
 _OPERATIONS = f"""SELECT {OPERATION_COLUMNS} FROM operations
@@ -77,6 +83,9 @@ def mentions(
         found = connection.execute(_OF_OWN, (rows.key(whose),))
         named |= {seq for (seq,) in found}
     found = [*connection.execute(_QUOTING)] if memories else []
+    if memories:
+        ids = {one.encode("utf-8", "surrogatepass") for one in memories}
+        found += [(number,) for number, by in connection.execute(_CLOSED) if by in ids]
     if whose is not None:
         found += [*connection.execute(_RESTATED_BY, (json.dumps(whose),))]
     until: Any = Until(operation, decision, memory)  # type: ignore[arg-type]
@@ -86,7 +95,9 @@ def mentions(
 def forget_evidence(
     connection: apsw.Connection, ids: Collection[str], known: Mentions, whose: str | None = None
 ) -> None:
-    """Remove the words of deleted memories from the conflicts that other memories record.
+    """Remove the words of deleted memories from the conflicts that other memories record, and settle what they superseded.
+
+    That is superseded by the heir now; without one, a memory that says the same is active again.
 
     `whose`: the session whose restatements go from under the memories of other sessions.
     """
@@ -94,19 +105,31 @@ def forget_evidence(
         return
     values = (json.dumps(sorted(known.memories)), known.until.memory)
     quoting: list[Any] = connection.execute(_HINDERED, values).fetchall()
+    heir_of = heirs.heirs_among(connection, ids)
     for row in quoting:
-        entry = memory_from(row)
+        before = memory_from(row)
+        entry = _settled(before, ids, heir_of)
         parts = {
-            "conflicts": lambda one: one.get("with") in ids,
+            "conflicts": lambda one: isinstance(by := one.get("with"), str) and by in ids,
             "restated": lambda one: whose is not None and one.get("session_id") == whose,
         }
         kept = {name: _kept(entry.metadata[name], goes) for name, goes in parts.items() if name in entry.metadata}
-        if any(kept[name] != entry.metadata[name] for name in kept):
-            new = replace(entry, metadata={**entry.metadata, **kept})
+        new = replace(entry, metadata={**entry.metadata, **kept})
+        if new != before:
             *_, digest, record = memory_row(bytes(row[2]).decode("utf-8", "surrogatepass"), new)
             connection.execute(
                 "UPDATE memories SET record_sha256 = ?, record = ? WHERE number = ?", (digest, record, row[0])
             )
+
+
+def _settled(entry: MemoryEntry, ids: Collection[str], heir_of: Mapping[str, str]) -> MemoryEntry:
+    """Return a memory that no destroyed memory supersedes by what the two have in common."""
+    by = entry.contradicted_by_entry_id
+    if by is None or by not in ids:
+        return entry
+    if by in heir_of:
+        return replace(entry, contradicted_by_entry_id=heir_of[by])
+    return reopened(entry) if entry.contradiction_rule == _SAYS_THE_SAME else entry
 
 
 def _kept(held: Any, goes: Callable[[Mapping[str, Any]], bool]) -> Any:

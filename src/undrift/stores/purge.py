@@ -12,9 +12,10 @@ from typing import Any
 
 import apsw
 
-from undrift.stores import documents, memory_index, readings, rows, search, segments, traces
+from undrift.stores import documents, heirs, memory_index, readings, rows, search, segments, traces
 from undrift.stores.base import Aim
 from undrift.stores.decisions import DECISION_COLUMNS, DECISION_SESSION, decision_from, decision_row
+from undrift.stores.memory_values import Heir
 from undrift.stores.mentions import Mentions, Until, forget_evidence, mentions, thin_log
 from undrift.stores.tables import TABLES
 from undrift.values.window import Decision
@@ -67,7 +68,7 @@ _TEXTS = {
     "memories": f"""SELECT CAST(json_extract(record, '$.content') AS BLOB) FROM memories
         WHERE memory_id IN {_MEMORIES}
     UNION SELECT {_SAID_AGAIN.format("content")} FROM memories, json_each(record, '$.metadata.restated')
-        WHERE memory_id IN {_MEMORIES}
+        WHERE NOT :whole AND memory_id IN {_MEMORIES}
     UNION SELECT {_SAID_AGAIN.format("content")} FROM memories, json_each(record, '$.metadata.restated')
         WHERE :whole AND {_SAID_AGAIN.format("session_id")} = CAST(:session AS BLOB)""",  # noqa: S608
     "documents": f"SELECT content FROM documents WHERE {_DOCUMENTS}",  # noqa: S608
@@ -142,13 +143,16 @@ def doomed(connection: apsw.Connection, aim: Aim, before: Doomed | None = None) 
     return replace(new, mentions=mentions(connection, new.refs, new.memories, new.whole_session))
 
 
-def destroy(connection: apsw.Connection, found: Doomed, blank: Callable[[Decision], Decision]) -> dict[str, int]:
+def destroy(
+    connection: apsw.Connection, found: Doomed, blank: Callable[[Decision], Decision], heir: Heir | None = None
+) -> dict[str, int]:
     """Delete the data in the caller's transaction; return the number of deleted records of each kind.
 
     Args:
         connection: A connection with ``secure_delete`` on.
         found: The result of `doomed`, in the same transaction.
         blank: Returns a decision without its purged original: no reference and no text of it.
+        heir: Returns what other sessions said of a memory of a purged session.
     """
     aim = found.aim
     for table in found.records:
@@ -158,7 +162,7 @@ def destroy(connection: apsw.Connection, found: Doomed, blank: Callable[[Decisio
     if aim.kind in ("original", "task", "session"):
         readings.forget(connection, aim.session_id)
     destroy_originals(connection, found.refs, blank)
-    destroy_memories(connection, found.memories)
+    destroy_memories(connection, found.memories, found.whole_session, heir)
     forget_evidence(connection, found.memories, found.mentions, found.whole_session)
     thin_log(connection, found.refs | found.memories, found.mentions, found.whole_session)
     counts = {"originals": len(found.refs), "memories": len(found.memories), **found.records}
@@ -179,8 +183,15 @@ def destroy_originals(
         search.reset(connection)
 
 
-def destroy_memories(connection: apsw.Connection, ids: Collection[str]) -> None:
-    """Delete memories, and what is derived from them."""
+def destroy_memories(
+    connection: apsw.Connection, ids: Collection[str], whose: str | None = None, heir: Heir | None = None
+) -> None:
+    """Delete memories, and what is derived from them.
+
+    `whose`: the session that is purged as a whole; restatements of other sessions stay.
+    """
+    if whose is not None and heir is not None:
+        heirs.let_inherit(connection, ids, whose, heir)
     _delete(connection, "memories", f"memory_id IN {_GIVEN}", rows.listed(ids))
     connection.execute(
         f"DELETE FROM memory_slots WHERE memory_id IN {_GIVEN}",  # noqa: S608 - constants of ours

@@ -16,6 +16,7 @@ from undrift.errors import StoreError
 from undrift.stores import search
 from undrift.stores.cleaning import PAUSE_S, securely
 from undrift.stores.indexing import Use
+from undrift.stores.memory_values import Heir
 from undrift.stores.mentions import thin_log
 from undrift.stores.migrations import transaction
 from undrift.stores.purge import Doomed, delete_records, destroy_memories, destroy_originals, in_order, numbers_of
@@ -36,7 +37,7 @@ _SOON_S, _LATE_S = 0.02, 0.05
 """Seconds of a step; a quicker one lets the next one take twice as much, a slower one half."""
 
 
-def in_steps(use: Use, found: Doomed, blank: Callable[[Decision], Decision]) -> Counter[str]:
+def in_steps(use: Use, found: Doomed, blank: Callable[[Decision], Decision], heir: Heir | None = None) -> Counter[str]:
     """Delete all but a rest; return the numbers of deleted records, by table. Small data stays whole."""
     steps, removed = _Steps(use), Counter[str]()
     for table in reversed(list(found.records)):  # tags before their tasks
@@ -45,7 +46,7 @@ def in_steps(use: Use, found: Doomed, blank: Callable[[Decision], Decision]) -> 
     for refs in _without_words(use, steps, found.refs)[:-1]:
         steps.run(partial(destroy_originals, refs=refs, blank=blank))
     for ids in _batches(sorted(found.memories), _ROWS)[:-1]:
-        steps.run(partial(destroy_memories, ids=ids))
+        steps.run(partial(destroy_memories, ids=ids, whose=found.whole_session, heir=heir))
     names = found.refs | found.memories
     for seqs in _batches(sorted(found.mentions.operations), _ROWS)[:-1]:
         known = found.mentions._replace(operations=frozenset(seqs))

@@ -17,6 +17,7 @@ from undrift.stores.base import Aim, Destroyed, Remains
 from undrift.stores.cleaning import securely
 from undrift.stores.database import Database
 from undrift.stores.files import PROJECTS
+from undrift.stores.memory_values import Heir
 from undrift.stores.migrations import transaction
 from undrift.stores.operations import operation_row
 from undrift.stores.purge import Doomed, destroy, doomed, is_nothing
@@ -35,7 +36,11 @@ _PURGES = "SELECT 1 FROM operations WHERE session_id = ? AND kind = 'purge' LIMI
 
 
 def purge(
-    database: Database, aims: Sequence[Aim], blank: Callable[[Decision], Decision], at_ms: int
+    database: Database,
+    aims: Sequence[Aim],
+    blank: Callable[[Decision], Decision],
+    at_ms: int,
+    heir: Heir | None = None,
 ) -> Destroyed | None:
     """Destroy the data of the first aim that matches any data.
 
@@ -45,6 +50,7 @@ def purge(
         aims: The possible meanings, in the order of trying; all of one session.
         blank: Returns a decision without its purged original.
         at_ms: The time, in Unix milliseconds.
+        heir: Returns what other sessions said of a memory of a purged session.
 
     Returns:
         None if nothing has that name, and nothing was ever purged.
@@ -53,10 +59,10 @@ def purge(
         found = _found(connection, aims)
     if found is None:
         return None
-    before = in_steps(database.using, found, blank)
+    before = in_steps(database.using, found, blank, heir)
     with database.using() as connection, securely(connection), transaction(connection):
         found = doomed(connection, found.aim, found)
-        removed = dict(Counter(destroy(connection, found, blank)) + before)
+        removed = dict(Counter(destroy(connection, found, blank, heir)) + before)
         removed.pop("figures", None)  # parts of the decisions, which are counted
         payload: dict[str, Any] = {"what": found.aim.kind, "removed": removed}
         session_id = found.aim.session_id

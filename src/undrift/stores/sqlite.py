@@ -31,6 +31,7 @@ from undrift.stores.documents import StoredDocuments
 from undrift.stores.embed import Embedder
 from undrift.stores.integrity import problems
 from undrift.stores.memory_index import Making, StoredMemories
+from undrift.stores.memory_values import Heir
 from undrift.stores.migrations import transaction
 from undrift.stores.operations import (
     OPERATION_COLUMNS,
@@ -160,8 +161,10 @@ class SqliteStore(SqliteOriginals, Closing):
             found = timeline.note(connection, rows.key(session_id), seq)
         return str((operation_from(found).payload or {})["scratchpad"]) if found is not None else ""
 
-    def purge(self, aims: Sequence[Aim], blank: Callable[[Decision], Decision], *, at_ms: int) -> Destroyed | None:
-        return purging.purge(self._database, aims, blank, at_ms)
+    def purge(
+        self, aims: Sequence[Aim], blank: Callable[[Decision], Decision], *, at_ms: int, heir: Heir | None = None
+    ) -> Destroyed | None:
+        return purging.purge(self._database, aims, blank, at_ms, heir)
 
     def clean(self, destroyed: Destroyed, *, search_files: bool = False) -> Remains:
         """Overwrite the remains of a purge in the file, and search the files of the home for more."""

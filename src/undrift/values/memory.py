@@ -4,8 +4,9 @@ Law: frozen and valid from construction on; what depends on the time of the ques
 an entry.
 """
 
+import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 from undrift.errors import InputError
@@ -29,6 +30,8 @@ __all__ = [
     "TRUST_TIERS",
     "Trust",
     "UNKNOWN_TASK",
+    "heir_id",
+    "reopened",
 ]
 
 PHASE_WEIGHT = 50
@@ -87,6 +90,11 @@ _CHOICES: Mapping[str, Any] = {
 }
 _TEXTS = ("content", "task_id", "contradiction_rule", "source", "speaker", "agent", "session_id")
 _TIMES = ("created_at_ms", "contradicted_at_ms", "valid_from_ms", "valid_to_ms", "recorded_at_ms", "seq")
+
+
+def heir_id(id: str) -> str:
+    """Return the id of the memory that takes the place of another one, of which another session's words stay."""
+    return f"m{hashlib.sha256(f'heir of {id}'.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +208,18 @@ class MemoryEntry:
     def task_position(self) -> tuple[int, int]:
         """Phase and task, in the order of a run."""
         return self.phase_index, self.task_index
+
+
+def reopened(entry: MemoryEntry) -> MemoryEntry:
+    """Return a memory that nothing supersedes and that has no end."""
+    return replace(
+        entry,
+        contradicted_by_task_id=None,
+        contradicted_by_entry_id=None,
+        contradicted_at_ms=None,
+        contradiction_rule="",
+        valid_to_ms=None,
+    )
 
 
 @dataclass(frozen=True, slots=True, repr=False)

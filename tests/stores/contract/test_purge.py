@@ -1,5 +1,6 @@
 """A purge: nothing of it can be read afterwards, all that rested on it is gone, and the rest stays whole."""
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +13,7 @@ from undrift.stores.base import Aim, Context, Destroyed, Document, Mark, RunChan
 from undrift.stores.contract import Store
 from undrift.stores.memory_values import MemoryLine, MemoryLines, MemoryUpdate, Viewer
 from undrift.values.facts import FactChange, FactVersion, SessionFact
+from undrift.values.memory import MemoryEntry, heir_id
 from undrift.values.scope import Scope
 from undrift.values.window import Decision, Tag, Task, TaskUpdate
 
@@ -179,6 +181,41 @@ def test_of_a_session_nothing_is_left_but_that_something_was_done(store: Store):
     left = store.clean(done)
     assert (left.files, left.copies) == ((), ())
     forget(store)
+
+
+def test_what_another_session_said_of_a_memory_takes_its_place(store: Store):
+    said = {"content": "stays here", "session_id": "t"}
+
+    def heir(entry: MemoryEntry, writers: Collection[str]) -> tuple[MemoryEntry, MemoryLine] | None:
+        if not entry.metadata or "t" not in writers:
+            return None
+        new = replace(entry, id=heir_id(entry.id), content="stays here", session_id="t", metadata={})
+        return new, MemoryLine(new.id, new.content)
+
+    remember(store, "m", SECRET)
+    one = store.memories.by_id(["m"])["m"]
+    update = MemoryUpdate(one, replace(one, metadata={"restated": [said]}))
+    commit(store, "t", "remember", at_ms=1, memories=[update])
+    remember(store, "n", f"{SECRET} alone")
+    remember(store, "b", "before", session="t", contradicted_by_entry_id="m", contradiction_rule="port")
+    remember(
+        store, "a", "again", session="t", contradicted_by_entry_id="n", contradiction_rule="restated", valid_to_ms=9
+    )
+    done = store.purge([Aim("session", "s")], blank, at_ms=7, heir=heir)
+    assert done is not None
+    assert done.removed == {"memories": 2}
+    found = {one.id: one for one in store.memories.seen(None)}
+    assert set(found) == {heir_id("m"), "a", "b"}
+    assert (found[heir_id("m")].content, found["b"].contradicted_by_entry_id) == ("stays here", heir_id("m"))
+    assert (found["a"].is_contradicted, found["a"].valid_to_ms) == (False, None)
+    assert (searched(store, "zyzzyva"), searched(store, "stays")) == (0, 1)
+    assert (store.clean(done).files, SECRET in everything(store)) == ((), False)
+    newest = store.operations("t")[-1].seq
+    store.rewind(Context(Scope("t"), 9), 0, "rewind", payload={"to": 0})
+    assert store.memories.seen(None) == []
+    store.rewind(Context(Scope("t"), 9), newest, "undo", payload={"to": newest})
+    assert {one.id for one in store.memories.seen(None)} == set(found)
+    assert store.integrity() == ()
 
 
 def fill(store: Store, session: str, text: str) -> None:

@@ -6,10 +6,10 @@ from typing import Any
 
 from tests.stores.dictionary.memories import sees
 from tests.stores.dictionary.records import Home, Session, State
-from tests.stores.dictionary.searching import forget_lines
+from tests.stores.dictionary.searching import forget_lines, keep_lines
 from undrift.stores.base import Aim, Remains
-from undrift.stores.memory_values import Viewer
-from undrift.values.memory import MemoryEntry
+from undrift.stores.memory_values import Heir, MemoryLines, Viewer
+from undrift.values.memory import MemoryEntry, heir_id, reopened
 from undrift.values.window import Decision, Original
 
 __all__ = ["Doomed", "destroy", "doomed", "remains"]
@@ -66,7 +66,9 @@ def doomed(home: Home, aim: Aim) -> Doomed:
     return Doomed(aim, refs, memories, tasks | ({name} if aim.kind == "task" else set()), tuple(texts), counts)
 
 
-def destroy(home: Home, found: Doomed, blank: Callable[[Decision], Decision]) -> dict[str, int]:
+def destroy(
+    home: Home, found: Doomed, blank: Callable[[Decision], Decision], heir: Heir | None = None
+) -> dict[str, int]:
     """Delete it from a draft; return how many records of each kind are gone."""
     aim = found.aim
     for name, session in list(home.sessions.items()):
@@ -85,8 +87,13 @@ def destroy(home: Home, found: Doomed, blank: Callable[[Decision], Decision]) ->
         own.marks, own.runs, own.made = {}, {}, {}
         own.sequences = own.facts_at = 0
     own.ordinals = max((task.ordinal for state in _states(own) for task in state.tasks.values()), default=0)
+    if aim.kind == "session" and heir is not None:
+        for one in found.memories:
+            _let_inherit(home, one, aim.session_id, heir)
+    known = {event.id for event in home.events}
+    whose = aim.session_id if aim.kind == "session" else None
     home.events = [
-        replace(event, entry=_unquoted(event.entry, found.memories))
+        replace(event, entry=_settled(_unquoted(event.entry, found.memories, whose), found.memories, known))
         for event in home.events
         if event.id not in found.memories
     ]
@@ -191,9 +198,38 @@ def _stripped(value: Any, gone: Collection[str]) -> Any:
     return value
 
 
-def _unquoted(entry: Any, gone: Collection[str]) -> Any:
-    conflicts = None if entry is None else entry.metadata.get("conflicts")
-    if not isinstance(conflicts, list):
+def _unquoted(entry: Any, gone: Collection[str], whose: str | None) -> Any:
+    metadata = {} if entry is None else dict(entry.metadata)
+    if isinstance(conflicts := metadata.get("conflicts"), list):
+        metadata["conflicts"] = [one for one in conflicts if one.get("with") not in gone]
+    if whose is not None and isinstance(restated := metadata.get("restated"), list):
+        metadata["restated"] = [one for one in restated if one.get("session_id") != whose]
+    return entry if entry is None else replace(entry, metadata=metadata)
+
+
+def _settled(entry: Any, gone: Collection[str], known: Collection[str]) -> Any:
+    """What a memory that goes had superseded is superseded by its heir, or active again where the two say the same."""
+    by = None if entry is None else entry.contradicted_by_entry_id
+    if by is None or by not in gone:
         return entry
-    kept = [one for one in conflicts if one.get("with") not in gone]
-    return replace(entry, metadata={**entry.metadata, "conflicts": kept})
+    if heir_id(by) in known:
+        return replace(entry, contradicted_by_entry_id=heir_id(by))
+    return reopened(entry) if entry.contradiction_rule == "restated" else entry
+
+
+def _let_inherit(home: Home, gone: str, session_id: str, heir: Heir) -> None:
+    """Put what other sessions said in the place of each version that they restated."""
+    new_id = heir_id(gone)
+    writers = {event.session for event in home.events if event.id == gone} - {session_id}
+    is_known = False
+    for place, event in enumerate(home.events):
+        if event.id != gone:
+            continue
+        found = None if event.entry is None else heir(event.entry, writers)
+        if found is not None:
+            home.events[place] = replace(event, id=new_id, entry=found[0])
+            is_known = True
+            forget_lines(home, [new_id])
+            keep_lines(home, MemoryLines([found[1]]))
+        elif event.entry is None and is_known:  # it was forgotten
+            home.events[place] = replace(event, id=new_id)

@@ -29,6 +29,7 @@ from undrift.stores.base import (
     Remains,
     SessionRow,
 )
+from undrift.stores.memory_values import Heir
 from undrift.values.facts import FactVersion
 from undrift.values.readings import Heads, StretchReading
 from undrift.values.retention import SessionSize
@@ -203,7 +204,9 @@ class DictionaryStore:
             writing.session, writing.payload = writing.home.of(session_id), {"originals": len(refs)}
         return len(refs)
 
-    def purge(self, aims: Sequence[Aim], blank: Callable[[Decision], Decision], *, at_ms: int) -> Destroyed | None:
+    def purge(
+        self, aims: Sequence[Aim], blank: Callable[[Decision], Decision], *, at_ms: int, heir: Heir | None = None
+    ) -> Destroyed | None:
         home, name = self._home, aims[0].session_id
         every = [doomed(home, aim) for aim in aims]
         found = next((one for one in every if one.aim.kind == "session" or not one.is_nothing), None)
@@ -212,7 +215,7 @@ class DictionaryStore:
         payload: dict[str, Any] = {"what": found.aim.kind if found else aims[0].kind, "removed": {}}
         with self._writing(Context(self.scope.of(name), at_ms), "purge", None) as writing:
             if found is not None:
-                payload["removed"] = destroy(writing.home, found, blank)
+                payload["removed"] = destroy(writing.home, found, blank, heir)
             writing.session, writing.payload = writing.home.of(name), payload
         if found is None:
             return Destroyed(aims[0].kind, {})

@@ -5,20 +5,22 @@ lends it nothing but a younger age, if it is trusted as much. A tool's output re
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from undrift.core.contradict.verdicts import Verdict
+from undrift.core.contradict.verdicts import Verdict, slots_of
 from undrift.core.memory.restated import LEAST_CONFIDENCE, says_the_same
 from undrift.core.text.words import speaker_key
-from undrift.values.memory import TRUST_TIERS, MemoryEntry
+from undrift.errors import InputError
+from undrift.values.memory import TRUST_TIERS, UNKNOWN_TASK, MemoryEntry, heir_id
 
 __all__ = [
     "MOST_KEPT",
     "RESTATED",
     "covers",
+    "heir_of",
     "merged_into",
     "restatements",
     "said_from",
@@ -38,6 +40,7 @@ LEARNED = "learned"
 _MORE = "restated_more"
 _TEXTS = ("content", "source", "speaker", "trust", "session_id")
 _TYPES = frozenset({"note", "architectural_decision", "user_preference", "req_context", "lesson_learned"})
+_OF_OTHERS = (RESTATED, _MORE, "conflicts", "reinforces")
 _SENTENCE = re.compile(r"(?<=[.!?;])\s|\n")
 _MOST_CHARACTERS = 2_000
 _FIRST_PERSON = re.compile(r"\b(?:i|me|my|mine|myself|we|us|our|ours)\b", re.IGNORECASE)
@@ -90,6 +93,38 @@ def restatements(entry: MemoryEntry) -> tuple[Mapping[str, Any], ...]:
     found = entry.metadata.get(RESTATED)
     given = found if isinstance(found, list | tuple) else ()
     return tuple(one for one in given if isinstance(one, Mapping) and _is_whole(one))
+
+
+def heir_of(entry: MemoryEntry, stays: Callable[[Mapping[str, Any]], bool]) -> MemoryEntry | None:
+    """Return the memory that takes the place of one whose own words go: its most trusted restatement, with the others under it.
+
+    None means: nothing stays. A record may come from a stranger: it never gets more trust or readers than the memory had.
+    """
+    kept = [one for one in restatements(entry) if stays(one) and -1 < TRUST_TIERS.get(one["trust"], -1) <= _tier(entry)]
+    for one in sorted(kept, key=lambda again: -TRUST_TIERS[again["trust"]]):
+        try:
+            return _heir(entry, one, [other for other in kept if other is not one])
+        except InputError:  # its times or its words cannot be those of a memory
+            continue
+    return None
+
+
+def _heir(entry: MemoryEntry, again: Mapping[str, Any], others: list[Mapping[str, Any]]) -> MemoryEntry:
+    own = given if isinstance(given := again.get("metadata"), Mapping) else {}
+    metadata = {name: value for name, value in own.items() if name not in _OF_OTHERS}
+    if others:
+        metadata[RESTATED] = others
+    owner = {"session": {"session_id": entry.session_id}, "agent": {"agent": entry.agent}}.get(entry.scope, {})
+    return replace(
+        entry,
+        id=heir_id(entry.id),
+        task_id=UNKNOWN_TASK,
+        created_at_ms=again["recorded_at_ms"],
+        valid_from_ms=again.get("valid_from_ms", again["recorded_at_ms"]),
+        slots=() if again["trust"] == "tool" else slots_of(again["content"]),
+        metadata=metadata,
+        **{"agent": "", **{name: again[name] for name in _TEXTS}, "recorded_at_ms": again["recorded_at_ms"], **owner},
+    )
 
 
 def times_restated(entry: MemoryEntry) -> int:
