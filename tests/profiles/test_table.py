@@ -5,7 +5,7 @@ from itertools import pairwise
 from undrift import clients, transcripts
 from undrift.clients.wrapped import WRAPPED
 from undrift.core.window.calling_back import offers_recall
-from undrift.profiles import PROFILES, is_sub_agent, profile_of
+from undrift.profiles import PROFILES, is_set_up, is_sub_agent, profile_of
 from undrift.profiles.table import tools_by_name
 
 WITH_PROFILE_OF_OTHERS = {"openai-messages"}
@@ -54,6 +54,14 @@ def test_a_user_agent_shows_its_client():
 def test_a_system_prompt_shows_a_client_that_comes_as_a_library():
     found = profile_of("OpenAI/Python 2.20.0", ["Act as an expert software developer.\nAlways use best practices"])
     assert found is PROFILES["aider"]
+
+
+def test_only_clients_that_always_offer_tools_have_texts_that_a_person_typed():
+    typed = {name for name, profile in PROFILES.items() if profile.is_typed}
+    assert typed == {"claude", "codex", "gemini", "opencode"}
+    assert all(PROFILES[name].always_tools for name in typed)
+    assert is_set_up("This is the Gemini CLI. We are setting up the context for our chat.")
+    assert not is_set_up("Never edit the lock file by hand.")
 
 
 def test_a_header_shows_a_sub_agent():

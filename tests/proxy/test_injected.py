@@ -35,8 +35,9 @@ def digests(wire: str, sent: bytes) -> list[bytes]:
 class Agent:
     """An unchanged agent: it resends its own history and knows nothing of what is added."""
 
-    def __init__(self, wire: str, home: Any) -> None:
+    def __init__(self, wire: str, home: Any, client: str = "") -> None:
         self.wire, self.home = wire, home
+        self.headers = {**NAMED, **({"user-agent": client} if client else {})}
         self.provider = Provider(wire, thinking="I weigh it.")
         self.history = history_for(wire, model=MODELS[wire], **FIELDS.get(wire, {}))
         self.history.say("What is the build server of the login service?")
@@ -45,7 +46,7 @@ class Agent:
     def turn(self, url: str, words: str = "") -> None:
         sent = self.history.body()
         self.own.append(digests(self.wire, json.dumps(sent).encode()))
-        heard = ask(url, PATHS[self.wire], sent, headers=NAMED)
+        heard = ask(url, PATHS[self.wire], sent, headers=self.headers)
         assert (heard.status, heard.headers.get("x-undrift-bypass")) == (200, None)
         self.history.take(self.provider.answers[-1])
         self.history.answer([Result(f"{words or 'output'} of the tool")])

@@ -4,16 +4,27 @@ from pathlib import Path
 
 import pytest
 
-from tests.proxy.builders import PATHS, gateway
-from tests.proxy.test_injected import Agent, settings
-from undrift.testing import RawUpstream
+from tests.proxy.builders import MODELS, PATHS, gateway
+from tests.proxy.test_injected import FIELDS, Agent, settings
+from undrift.testing import RawUpstream, history_for
 
 RULE = "Never edit the lock file by hand."
 
 
-def learned(wire: str, home: Path, words: str, learns: str = "all") -> list[tuple[str, str, str]]:
+CLIENTS = {
+    "anthropic": "claude-cli/2.1.330 (external, cli)",
+    "openai-chat": "opencode/1.18.33",
+    "openai-responses": "codex-tui/0.169.0",
+    "gemini": "GeminiCLI/0.61.0",
+}
+
+
+def learned(
+    wire: str, home: Path, words: str, learns: str = "all", client: str | None = None
+) -> list[tuple[str, str, str]]:
     """Let a user say something, and an agent act on it; return what was learned."""
-    agent = Agent(wire, home)
+    agent = Agent(wire, home, CLIENTS[wire] if client is None else client)
+    agent.history = history_for(wire, model=MODELS[wire], **FIELDS.get(wire, {}))
     agent.history.say(words)
     with RawUpstream(agent.provider) as upstream, gateway(home, upstream.url, settings(home, learns=learns)) as server:
         for _ in range(2):
@@ -34,3 +45,8 @@ def test_the_setting_switches_it_off(learns: str, tmp_path: Path):
 
 def test_a_clients_own_text_teaches_nothing(tmp_path: Path):
     assert learned("anthropic", tmp_path, f"<system-reminder>\n{RULE}\n</system-reminder>") == []
+
+
+@pytest.mark.parametrize("client", ["", "Anthropic/Python 1.0", "Cline/3.0"])
+def test_a_client_that_may_put_a_tools_output_into_the_users_text_teaches_nothing(client: str, tmp_path: Path):
+    assert learned("anthropic", tmp_path, RULE, client=client) == []

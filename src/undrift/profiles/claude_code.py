@@ -51,6 +51,7 @@ PROFILE = Profile(
     agents=("claude-cli",),
     tools=_TOOLS,
     always_tools=True,
+    is_typed=True,
     sub_agent_headers=("x-claude-code-agent-id",),
     recall=Recall(
         has_shell=True,

@@ -45,6 +45,7 @@ PROFILE = Profile(
     agents=("codex",),
     tools=_TOOLS,
     always_tools=True,
+    is_typed=True,
     sub_agent_headers=("x-openai-subagent",),
     recall=Recall(has_shell=True, in_login_shell=True, mcp_tool="mcp__undrift__{tool}"),
     gives_back=GivenBack(user_tokens=20_000),

@@ -5,9 +5,10 @@ from collections.abc import Iterable, Mapping
 from undrift.profiles.base import Profile
 from undrift.profiles.table import PROFILES
 
-__all__ = ["is_sub_agent", "profile_of"]
+__all__ = ["is_set_up", "is_sub_agent", "profile_of"]
 
 _OPENING_CHARACTERS = 1_000
+_SET_UP = tuple(opening for profile in PROFILES.values() for opening in profile.set_up)
 
 
 def profile_of(user_agent: str, system_texts: Iterable[str] = ()) -> Profile | None:
@@ -25,3 +26,8 @@ def profile_of(user_agent: str, system_texts: Iterable[str] = ()) -> Profile | N
 def is_sub_agent(headers: Mapping[str, str]) -> bool:
     """Tell whether a header says that a sub-agent sent the request. `headers`: by lower-case name."""
     return any(headers.get(name) for profile in PROFILES.values() for name in profile.sub_agent_headers)
+
+
+def is_set_up(text: str) -> bool:
+    """Tell whether a client wrote this text in the user's name before the first words of the user."""
+    return text.startswith(_SET_UP)

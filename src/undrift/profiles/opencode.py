@@ -28,6 +28,7 @@ PROFILE = Profile(
     agents=("opencode",),
     tools=_TOOLS,
     always_tools=True,
+    is_typed=True,
     sub_agent_headers=("x-parent-session-id",),
     recall=Recall(has_shell=True, mcp_tool="undrift_{tool}"),
 )

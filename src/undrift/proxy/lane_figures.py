@@ -22,6 +22,7 @@ class LaneFigures:
     tokens_before: int = 0
     tokens_after: int = 0
     last_s: float = 0.0
+    agent: str = ""  # of the newest request
 
 
 GatewayLane = Lane[LaneFigures]

@@ -297,6 +297,7 @@ class OpenSessions:
         self._remember(lane, form, request)
         figures, kind = lane.figures, self._name(lane, form, request, ask)
         figures.requests[kind] += 1
+        figures.agent = ask.agent
         figures.tokens_before, figures.tokens_after = prepared.tokens_before, prepared.tokens_after + more
         figures.last_s = time.monotonic()
         if kind == "main":
@@ -386,6 +387,6 @@ def _smaller(refusal: TooLong, sent_tokens: int, share: float) -> int:
 def _learn(lane: GatewayLane) -> None:
     """Learn from the newest words of the user; the client already has its answer."""
     try:
-        lane.opened.memory.learn()
+        lane.opened.memory.learn(client=lane.figures.agent)
     except UndriftError as error:
         log_line({"event": "not-learned", "session": safe_id(lane.found.session_id), "detail": type(error).__name__})

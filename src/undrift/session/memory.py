@@ -195,15 +195,16 @@ class SessionMemory:
         return self._upkeep.admit(content, type_=type, status=status, at_ms=self._clock.tick(), fields=fields)
 
     @in_turn
-    def learn(self, entries: Sequence[ContextEntry] | None = None) -> tuple[MemoryEntry, ...]:
+    def learn(self, entries: Sequence[ContextEntry] | None = None, *, client: str = "") -> tuple[MemoryEntry, ...]:
         """Remember what a session teaches: lasting statements of its user, and what was tried.
 
         A statement of the user has the trust of a user, the output of a tool that of a tool. Their source is
-        ``session:`` with the id of this session. A statement that was ever stored is not learned again.
+        ``session:`` with the id of this session. A statement that you forgot is not learned again.
 
         Args:
             entries: The entries of a recorded session, as `undrift.transcripts` reads them. None: the newest words of
-                the user in the last prepared request.
+                the user in the last prepared request, if it is certain that a person typed them.
+            client: The user agent of that request. Nothing is learned from it without one of a client whose user types.
 
         Returns:
             The new memories; at most 35 from one session and 1,000 in a project.
@@ -216,8 +217,9 @@ class SessionMemory:
         >>> [entry.trust for entry in session.memory.learn([words])], session.memory.learn([words])
         (['user'], ())
         """
-        given = self._learning.newest_words() if entries is None else entries
-        return self._learning.learn(lessons(given), at_ms=self._clock.tick())
+        at_ms = self._clock.tick()
+        given = self._learning.newest_words(client, at_ms) if entries is None else entries
+        return self._learning.learn(lessons(given), at_ms=at_ms)
 
     @in_turn
     def edit(self, id: str, content: str) -> MemoryEntry:

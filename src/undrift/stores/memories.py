@@ -28,13 +28,14 @@ __all__ = [
     "by_id",
     "by_relation",
     "by_slot",
-    "count_from",
+    "count_learned",
     "create",
     "disputing",
     "ever",
     "every",
     "history",
     "index_conflicts",
+    "is_forgotten",
     "memory_from",
     "memory_row",
     "not_settled",
@@ -88,8 +89,12 @@ _BY_SLOT = f"""SELECT s.memory_id FROM memory_slots s JOIN memories t ON t.memor
     WHERE s.relation = ? AND s.entity = ? AND {_NOW} ORDER BY t.number DESC LIMIT 100"""  # noqa: S608
 _LATEST = "t.number = (SELECT max(n.number) FROM memories n WHERE n.memory_id = t.memory_id)"
 _IN_FORCE = "EXISTS (SELECT 1 FROM memories t WHERE t.memory_id = l.id AND t.to_seq IS NULL)"
-_COUNT_FROM = f"""SELECT count(*) FROM memory_lines l INDEXED BY memory_lines_in_source
-    WHERE l.source <> '' AND l.scope = '' AND l.source >= ? AND l.source < ? AND {_IN_FORCE}"""  # noqa: S608
+_LEARNED = """EXISTS (SELECT 1 FROM memories t WHERE t.memory_id = l.id AND t.to_seq IS NULL AND instr(t.record, '"learned":') > 0)"""
+_COUNT_LEARNED = f"""SELECT count(*) FROM memory_lines l INDEXED BY memory_lines_in_source
+    WHERE l.source <> '' AND l.scope = '' AND l.source >= ? AND l.source < ? AND {_LEARNED}"""  # noqa: S608
+_LAST_CHANGE = """SELECT o.kind FROM memories t LEFT JOIN operations o ON o.seq = t.to_seq
+    WHERE t.digest = ? AND coalesce(o.kind, '') NOT IN ('rewind', 'undo')
+    ORDER BY coalesce(t.to_seq, t.from_seq) DESC, t.number DESC LIMIT 1"""
 _NOT_SETTLED = (
     f"SELECT l.number, CAST(l.id AS BLOB), l.is_there FROM memory_lines l WHERE {{}} l.is_there <> {_IN_FORCE}"  # noqa: S608
 )
@@ -197,17 +202,21 @@ def by_id(connection: apsw.Connection, ids: Collection[str], viewer: Viewer | No
     return {entry.id: entry for entry in entries if entry.id in wanted}
 
 
-def by_digest(connection: apsw.Connection, digest: str, viewer: Viewer | None) -> list[MemoryEntry]:
-    """Return the current memories with this content digest that a viewer may see. None means: every version on disk."""
-    if viewer is None:
-        return _read(connection, "t.digest = :digest ORDER BY t.number", {"digest": digest})
+def by_digest(connection: apsw.Connection, digest: str, viewer: Viewer) -> list[MemoryEntry]:
+    """Return the current memories with this content digest that a viewer may see."""
     values: dict[str, Any] = {"agent": rows.key(viewer.agent), "session": rows.key(viewer.session_id), "digest": digest}
     return _read(connection, f"t.digest = :digest AND {_SEEN} AND {_NOW} ORDER BY t.number", values)
 
 
-def count_from(connection: apsw.Connection, start: str) -> int:
-    """Return the number of active memories that all agents see, from sources that begin with a text."""
-    found: list[Any] = connection.execute(_COUNT_FROM, (rows.key(start), rows.key(f"{start}\U0010ffff"))).fetchall()
+def is_forgotten(connection: apsw.Connection, digest: str) -> bool:
+    """Tell whether a `forget` is the last change of the memories with this digest; what a rewind closed does not count."""
+    found: list[Any] = connection.execute(_LAST_CHANGE, (digest,)).fetchall()
+    return bool(found) and found[0][0] == "forget"
+
+
+def count_learned(connection: apsw.Connection, start: str) -> int:
+    """Return the number of active memories that all agents see and that were learned from such sources."""
+    found: list[Any] = connection.execute(_COUNT_LEARNED, (rows.key(start), rows.key(f"{start}\U0010ffff"))).fetchall()
     return int(found[0][0])
 
 

@@ -33,15 +33,22 @@ class MemoryReading(Protocol):
         """Return memories about these relations, oldest first: at most 100 of each relation."""
         ...
 
-    def by_digest(self, digest: str, viewer: Viewer | None) -> list[MemoryEntry]:
-        """Return the current memories with this `content_digest`, oldest first.
+    def by_digest(self, digest: str, viewer: Viewer) -> list[MemoryEntry]:
+        """Return the current memories with this `content_digest`, oldest first."""
+        ...
 
-        Without a viewer, every version that is on disk, forgotten and rewound ones too.
+    def is_forgotten(self, digest: str) -> bool:
+        """Tell whether the last change of the memories with this digest, of any agent, is the operation ``forget``.
+
+        Changes that a rewind undid do not count.
         """
         ...
 
-    def count_from(self, start: str) -> int:
-        """Return the number of active, searchable memories for all agents whose source begins with this text."""
+    def count_learned(self, start: str) -> int:
+        """Return the number of active, searchable memories for all agents that were learned, by the start of their source.
+
+        Those have ``learned`` in their record: anyone can write a source.
+        """
         ...
 
     def seen(self, viewer: Viewer | None) -> list[MemoryEntry]:

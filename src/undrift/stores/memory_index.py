@@ -241,11 +241,14 @@ class StoredMemories:
     def by_relation(self, relations: Iterable[str], viewer: Viewer) -> list[MemoryEntry]:
         return self._database.ask(memories.by_relation, relations, viewer)
 
-    def by_digest(self, digest: str, viewer: Viewer | None) -> list[MemoryEntry]:
+    def by_digest(self, digest: str, viewer: Viewer) -> list[MemoryEntry]:
         return self._database.ask(memories.by_digest, digest, viewer)
 
-    def count_from(self, start: str) -> int:
-        return self._database.ask(memories.count_from, start)
+    def is_forgotten(self, digest: str) -> bool:
+        return self._database.ask(memories.is_forgotten, digest)
+
+    def count_learned(self, start: str) -> int:
+        return self._database.ask(memories.count_learned, start)
 
     def seen(self, viewer: Viewer | None) -> list[MemoryEntry]:
         return self._database.ask(memories.seen, viewer)

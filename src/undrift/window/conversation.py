@@ -63,6 +63,7 @@ class Conversation:
         self._past: TakenOver | None = None  # readings of the first items from before the session was opened
         self._past_ms = 0
         self._recorder = Recorder()
+        self.offers_tools = False  # the newest request, beside its history or in it
         self.is_dressed = self._was_once = False  # the newest message, two times in a row; the last time
 
     def starts_with(self, raw: bytes, digest: bytes) -> bool:
@@ -194,6 +195,7 @@ class Conversation:
             raise
         self._hold(request)
         self._settle(offered)
+        self.offers_tools = bool(offered.names or self.listed_tools)
         if self._window is not None and self._version == self._decisions.version:
             grown = self._window.grown(Items(self._items), self._decisions, self._standing.stays)
             self._window = self._deciding(grown)

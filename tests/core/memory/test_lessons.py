@@ -39,7 +39,7 @@ def test_only_typed_words_count_and_each_statement_once():
         spoken(6, "Never push on a Friday."),
         spoken(7, "never push  on a Friday."),
     ]
-    assert [one.text for one in lessons(entries)] == ["Never push on a Friday."]
+    assert [(one.text, one.line) for one in lessons(entries)] == [("never push on a Friday.", 8)]  # the newest counts
 
 
 def test_words_of_the_agent_that_the_user_repeats_are_not_the_users():

@@ -9,8 +9,10 @@ import pytest
 from tests.stores.builders import Opener, commit, memory, remember
 from tests.stores.contract.hostile import HOSTILE_IDS
 from undrift.errors import InputError, StoreConflict
+from undrift.stores.base import Context
 from undrift.stores.memory_values import MemoryLine, MemoryLines, MemoryUpdate, Unchanged, Viewer, content_digest
 from undrift.values.memory import MemoryEntry, Slot
+from undrift.values.scope import Scope
 
 ME = Viewer("main", "s")
 
@@ -52,19 +54,43 @@ def test_a_changed_memory_keeps_its_place_and_a_closed_one_is_out_of_sight(store
     assert seen(store) == ["m1"]
     assert store.memories.by_id(["m2"], ME) == {}
     assert store.memories.by_digest(content_digest("two"), ME) == []
-    assert store.memories.by_digest(content_digest("two"), None) == [two]
-    assert store.memories.by_digest(content_digest("three"), None) == []
 
 
-def test_active_memories_are_counted_by_the_beginning_of_their_source(store: Any):
-    sources = ("session:a:1", "session:a:2", "session:b", "")
-    new = [memory(f"m{seq}", f"{seq}", seq=seq, source=source) for seq, source in enumerate(sources)]
+def test_words_are_forgotten_if_a_forget_is_their_last_change(store: Any):
+    one, two, digest = memory("m1", "words", seq=1), memory("m2", "Words", seq=2), content_digest("words")
+    first = remember(store, one)
+    assert not store.memories.is_forgotten(digest)
+    forgot = commit(store, "s", "forget", at_ms=2, memories=[MemoryUpdate(one, None)])
+    assert store.memories.is_forgotten(digest)
+    assert not store.memories.is_forgotten(content_digest("others"))
+    remember(store, two)
+    assert not store.memories.is_forgotten(digest)
+    store.rewind(Context(Scope("s"), 3), forgot, "rewind", payload={"to": forgot})
+    assert store.memories.is_forgotten(digest)
+    store.rewind(Context(Scope("s"), 4), first, "rewind", payload={"to": first})
+    assert not store.memories.is_forgotten(digest)
+    change(store, one, None)
+    assert not store.memories.is_forgotten(digest)
+
+
+def test_learned_memories_are_counted_by_the_beginning_of_their_source(store: Any):
+    sources = ("session:a:1", "session:a:2", "session:b", "", "session:a:3")
+    new = [
+        memory(
+            f"m{seq}",
+            f'"learned": {seq}',
+            seq=seq,
+            source=source,
+            metadata={"learned": {"by": "never"}} if seq < 4 else {},
+        )
+        for seq, source in enumerate(sources)
+    ]
     lines = [MemoryLines([MemoryLine(one.id, one.content, source=one.source)]) for one in new]
     updates = [MemoryUpdate(None, one) for one in new]
     commit(store, "s", "remember", at_ms=1, memories=updates, lines=lines)
-    assert [store.memories.count_from(start) for start in ("session:", "session:a", "other")] == [3, 2, 0]
+    assert [store.memories.count_learned(start) for start in ("session:", "session:a", "other")] == [3, 2, 0]
     change(store, new[0], None)
-    assert store.memories.count_from("session:") == 2
+    assert store.memories.count_learned("session:") == 2
 
 
 def test_the_past_is_read_by_operation(store: Any):

@@ -45,17 +45,23 @@ class MemoryReader:
             ids |= {*list(of_one)[:_MOST]}
         return sorted(self.by_id(ids, viewer).values(), key=lambda one: one.seq)
 
-    def by_digest(self, digest: str, viewer: Viewer | None) -> list[MemoryEntry]:
-        if viewer is None:
-            every = [event.entry for event in self._home().events if event.entry is not None]
-            return [one for one in every if content_digest(one.content) == digest]
+    def by_digest(self, digest: str, viewer: Viewer) -> list[MemoryEntry]:
         now = _seen(self._home(), viewer._replace(seq=None))
         return [one for one in now if content_digest(one.content) == digest]
 
-    def count_from(self, start: str) -> int:
-        return sum(
-            one.scope in ("project", "user") and one.source.startswith(start) for one in _seen(self._home(), None)
+    def is_forgotten(self, digest: str) -> bool:
+        home = self._home()
+        ids = {one.id for one in home.events if one.entry is not None and content_digest(one.entry.content) == digest}
+        counted = [one for one in home.events if one.id in ids and one.seq in home.sessions[one.session].now.counted]
+        if not counted or counted[-1].entry is not None:
+            return False
+        return any(
+            one.seq == counted[-1].seq and one.kind == "forget" for one in home.sessions[counted[-1].session].log
         )
+
+    def count_learned(self, start: str) -> int:
+        found = [one for one in _seen(self._home(), None) if one.scope in ("project", "user")]
+        return sum(one.source.startswith(start) and "learned" in one.metadata for one in found)
 
     def seen(self, viewer: Viewer | None) -> list[MemoryEntry]:
         return sorted(_seen(self._home(), viewer), key=lambda one: one.seq)

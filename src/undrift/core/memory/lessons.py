@@ -63,9 +63,9 @@ def lessons(entries: Sequence[ContextEntry]) -> tuple[Lesson, ...]:
     """Return what the entries of a session teach, oldest first: first the user's statements, then what was tried."""
     found: dict[str, Lesson] = {}
     for one in _stated(entries):
-        found.setdefault(" ".join(one.text.casefold().split()), one)
-        if len(found) == MOST_OF_USER:
-            break
+        words = _flat(one.text)
+        if found.pop(words, None) or len(found) < MOST_OF_USER:
+            found[words] = one  # a user may change back: what was said last counts
     attempts = [Lesson(one.text, one.kind, one.trust, one.sign, *_origin(entries[one.place])) for one in tried(entries)]
     return (*found.values(), *attempts[-MOST_OF_TRIED:])
 

@@ -31,6 +31,9 @@ _TO_THE_END = re.compile(
         \[Pasted\ text | Contents\ of\ .{1,200}:\s*$ | (?:From|Subject|Author|Date|Assignee|Reporter|Priority|Severity|Status):\ | commit\ [0-9a-f]{6,40}\s*$
       | On\ .{1,200}\ wrote:\s*$ | diff\ --git\ | Traceback\ \(most | Message\ from\ | [$\u276f⏺⎿]\s+\S
       | (?:Human|User|Assistant|AI|System|Developer):\s | \w{1,40}@[\w.-]{1,80}[:\ ]\S{0,200}[$#]\s
+      | (?i:\[[\w-]{1,60}\ for\ .{1,200}\]\ Result: | Observation: | Observed\ output\b | Execution\ results?\ of\b
+          | \[Command\ finished\b | Search\ results:?\s*$ | (?:Output|Context|Document\ \d{1,3}):?\s*$
+          | This\ is\ the\ context\b | Context\ information\b | exitcode:\s )
     )""",
     re.VERBOSE,
 )

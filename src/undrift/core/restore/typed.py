@@ -9,9 +9,10 @@ from collections.abc import Iterator, Sequence
 from itertools import dropwhile
 
 from undrift.core.restore.pasted import pasted_lines, without_quotations
+from undrift.profiles import is_set_up
 from undrift.values.window import ContextEntry
 
-__all__ = ["GAP", "typed_and_pasted", "user_texts"]
+__all__ = ["GAP", "calls_in_text", "typed_and_pasted", "user_texts"]
 
 GAP = "…"
 """Stands where lines are left out."""
@@ -21,6 +22,8 @@ _BY_CLIENT = re.compile(
     r"|[A-Za-z:]{3,60} hook (?:feedback|error|blocking error|success|additional context|stopped)\b"
 )
 _LOOKED_AT = 120
+_CODE_ENDS = ("```", "~~~", ">", "}", "]")
+_CALL_LINE = re.compile(r"^[ ]{0,3}(?:Action(?: Input)?:|</?[a-z]{1,40}_\w{1,40}[ />])", re.IGNORECASE | re.MULTILINE)
 # Letters and marks that a screen shows as nothing; the categories of control and format characters are the others.
 _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\ufe0e\ufe0f\uffa0")
 
@@ -35,12 +38,19 @@ def user_texts(entries: Sequence[ContextEntry]) -> Iterator[ContextEntry]:
         about = entry.metadata or {}
         if about.get("role") != "user" or about.get("kind") != "text" or about.get("meta"):
             continue
-        if (
-            entry.content.strip()
-            and _record(entry) not in answering
-            and not _BY_CLIENT.match(_beginning(entry.content))
-        ):
+        if not entry.content.strip() or _record(entry) in answering:
+            continue
+        beginning = _beginning(entry.content)
+        if not (_BY_CLIENT.match(beginning) or is_set_up(beginning)):
             yield entry
+
+
+def calls_in_text(text: str) -> bool:
+    """Tell whether an agent's text may call a tool by its words: then the next text of the user may be the tool's output.
+
+    Such a text ends in code, or it has a line with ``Action:`` or with the tag of a tool.
+    """
+    return text.rstrip().endswith(_CODE_ENDS) or _CALL_LINE.search(text) is not None
 
 
 def typed_and_pasted(text: str) -> tuple[list[str], list[str]]:
