@@ -126,7 +126,7 @@ def _remembered(chosen: Session, text: str, fields: dict[str, Any]) -> _Remember
 def _say_remembered(done: _Remembered) -> None:
     click.echo(done.entry.id)
     for fact in said_again(done.entry):
-        note(f"{fact}; the memory says: {first_line(done.entry.content)}")
+        note(f"{safe(fact)}; the memory says: {first_line(done.entry.content)}")
     for old in done.superseded:
         note(f"supersedes {old.id}: {first_line(old.content)}")
     if done.entry.is_contradicted:

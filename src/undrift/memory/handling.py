@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, TypeVar
 
-from undrift.core.memory.restatements import RESTATED, heir_of
+from undrift.core.memory.restatements import LEARNED, RESTATED, heir_of
 from undrift.core.memory.supersede import marked
 from undrift.core.memory.validity import ends_at
 from undrift.errors import InputError, RecallError
@@ -28,7 +28,7 @@ _AT_ONCE = 100
 """Memories of one commit: each is compared with those beside it."""
 _KEPT = ("type", "source", "speaker", "scope", "status", "agent", "session_id", "pinned")
 """The fields of an edited memory that the new one has too."""
-_OF_ITS_WORDS = ("conflicts", "reinforces", RESTATED)
+_OF_ITS_WORDS = ("conflicts", "reinforces", RESTATED, LEARNED)
 """The metadata that goes with the words of a memory."""
 
 

@@ -14,7 +14,7 @@ from undrift.core.contradict.lexicon import CLASSES
 from undrift.core.contradict.verdicts import HOME, judge, slots_of
 from undrift.core.memory.brief import is_brief
 from undrift.core.memory.decay import apply_decay_by_type, ranked
-from undrift.core.memory.dispute import opponents, with_disputes
+from undrift.core.memory.dispute import opponents, standing_for, with_disputes
 from undrift.core.memory.opposed import opposed
 from undrift.core.memory.passages import explained
 from undrift.core.memory.quotas import STRONG, HitStanding, stratum_of, within_quotas
@@ -295,7 +295,7 @@ class Memories:
         missing = [one for one in lost if one is not None and one not in found]
         winners = self.repository.read.by_id(missing, viewer) if missing else {}
         added = [
-            ScoredMemoryEntry(entry, lost[one].raw_score, 0.0, {**lost[one].why, "stands_for": lost[one].entry.id})
+            ScoredMemoryEntry(entry, lost[one].raw_score, 0.0, standing_for(lost[one]))
             for one, entry in winners.items()
         ]
         return [*scored, *added]

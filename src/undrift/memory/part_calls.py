@@ -43,7 +43,7 @@ class PartCalls:
         if time.monotonic() < self._rests_until_s:
             raise PartError(self._fault)
         if not self._turn.acquire(timeout=max(seconds, 0.0)):
-            raise PartError(f"{self.name} is still busy with an earlier call")
+            raise self._faulted(f"{self.name} is still busy with an earlier call")
         done: list[Any] = []
         thread = threading.Thread(target=self._noted, args=(work, done), name="undrift-part", daemon=True)
         thread.start()

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from undrift.core.contradict.verdicts import Verdict, judge
+from undrift.core.memory.dispute import standing_for
 from undrift.core.memory.merging import merged, rarity, strength
 from undrift.core.memory.retrieve import parse
 from undrift.memory.memories import Conflict, Memories
@@ -168,7 +169,7 @@ class ScopedMemories:
                     pairs.append((other, hit.entry.id))
                     if other not in own:
                         own[other] = others[other]
-                        found.append(replace(hit, entry=others[other], why={**hit.why, "stands_for": hit.entry.id}))
+                        found.append(replace(hit, entry=others[other], why=standing_for(hit)))
             found.append(hit)
         return found, pairs
 

@@ -6,17 +6,21 @@ Law: nothing is left out, and a hit without an open conflict keeps its place but
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from undrift.core.memory.supersede import open_conflicts
 from undrift.values.memory import TRUST_TIERS, MemoryEntry, ScoredMemoryEntry
 
-__all__ = ["DISPUTES", "counts_less", "named", "opponents", "with_disputes"]
+__all__ = ["DISPUTES", "counts_less", "named", "opponents", "standing_for", "with_disputes"]
 
 DISPUTES = "disputes"
 """The part of `ScoredMemoryEntry.why` with the ids of the active hits that exclude this one."""
 
 _MOST_NAMED = 2
 """A flood makes one statement exclude hundreds: all their ids would be longer than a whole brief."""
+
+_OF_ITS_TEXT = frozenset({"passage", "nearest", "coverage"})
+"""The parts of `why` that are about the text of one hit."""
 
 _MOST_BESIDE = 4
 """Hits that move up to stand directly behind the one that counts more."""
@@ -73,8 +77,13 @@ def opponents(hits: Mapping[str, ScoredMemoryEntry], others: Iterable[MemoryEntr
         own = {one["with"] for one in open_conflicts(other)}
         id = next((id for id in hits if id in own or other.id in against[id]), None)
         if id is not None and not other.is_contradicted:
-            found.append(replace(hits[id], entry=other, why={**hits[id].why, "stands_for": id}))
+            found.append(replace(hits[id], entry=other, why=standing_for(hits[id])))
     return found
+
+
+def standing_for(hit: ScoredMemoryEntry) -> dict[str, Any]:
+    """Return the `why` of a memory that is found because of a hit: the passage and its coverage are of the hit's own text."""
+    return {name: part for name, part in hit.why.items() if name not in _OF_ITS_TEXT} | {"stands_for": hit.entry.id}
 
 
 def counts_less(entry: MemoryEntry) -> tuple[bool, bool, int]:

@@ -12,6 +12,10 @@ SHARE = 0.5
 """The share of the re-ranker in the new order; the ranking, which knows neighbours and speakers, has the rest."""
 
 
+_MOST = 1e30
+"""A score beyond it is this: the difference of two is a number then."""
+
+
 def reordered(scores: Sequence[float], given: Sequence[float], share: float = SHARE) -> list[float]:
     """Return the new score of each hit, between the lowest and the highest of the old ones.
 
@@ -28,5 +32,6 @@ def reordered(scores: Sequence[float], given: Sequence[float], share: float = SH
 
 def _spread(values: Sequence[float]) -> list[float]:
     """Map values to 0 to 1, their order kept; equal ones become 0."""
-    low, high = min(values), max(values)
-    return [(one - low) / (high - low) if high > low else 0.0 for one in values]
+    within = [min(max(one, -_MOST), _MOST) for one in values]
+    low, high = min(within), max(within)
+    return [(one - low) / (high - low) if high > low else 0.0 for one in within]
