@@ -179,7 +179,7 @@ def test_what_a_session_wrote_down_as_the_words_of_another_one_goes_with_it(home
         "content": "zanzibar",
         "source": "",
         "speaker": "",
-        "trust": "user",
+        "trust": "assistant",
         "session_id": "other",
         "recorded_at_ms": 1,
     }

@@ -5,9 +5,9 @@ says that something was purged and when, never what. Nothing undoes it.
 """
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from undrift.core.memory.restatements import heir_of
@@ -19,7 +19,7 @@ from undrift.memory.search import line
 from undrift.stores.base import Aim, Destroyed, Remains
 from undrift.stores.memory_values import MemoryLine
 from undrift.values.closing import in_turn
-from undrift.values.memory import MemoryEntry
+from undrift.values.memory import MemoryEntry, heir_id
 from undrift.window.blanking import blanked
 from undrift.window.context import SessionContext
 
@@ -113,7 +113,7 @@ class Purger:
         if everywhere is not None:
             return everywhere
         blank = partial(blanked, act="purged", at_ms=at_ms)
-        done = self._store.purge(self._aims(what), blank, at_ms=at_ms, heir=_heir)
+        done = self._store.purge(self._aims(what), blank, at_ms=at_ms, heir=partial(_heir, session_id=self._session_id))
         if done is None or not done.removed:
             everywhere = self._purged_everywhere(what, at_ms, search_files, only_active=False)
             if everywhere is not None:
@@ -165,9 +165,9 @@ def _purged(kind: str, removed: Mapping[str, int], left: Remains) -> Purged:
     return Purged(kind, dict(removed), left.files, left.copies, left.text, left.unsearched)
 
 
-def _heir(entry: MemoryEntry, writers: Collection[str]) -> tuple[MemoryEntry, MemoryLine] | None:
-    """Return what other sessions said of a memory. A session's own record of another one's words is its own."""
-    new = heir_of(entry, lambda again: again["session_id"] in writers)
+def _heir(entry: MemoryEntry, session_id: str) -> tuple[MemoryEntry, MemoryLine] | None:
+    """Return the memory that other sessions' restatements make; a version that is another one's already stays."""
+    new = heir_of(entry) if entry.session_id == session_id else replace(entry, id=heir_id(entry.id))
     return None if new is None else (new, line(remembered([new])[0]))
 
 

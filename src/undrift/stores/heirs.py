@@ -4,7 +4,9 @@ Law: runs inside the transaction that destroys the rest. Each version keeps its 
 stay true.
 """
 
-from collections.abc import Collection
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Any
 
 import apsw
@@ -43,11 +45,11 @@ def heirs_among(connection: apsw.Connection, ids: Collection[str]) -> dict[str, 
 
 def _replace(connection: apsw.Connection, memory_id: str, session_id: str, heir: Heir) -> None:
     versions: list[Any] = connection.execute(_VERSIONS, (rows.key(memory_id),)).fetchall()
-    writers = {_text(row[2]) for row in versions} - {session_id}
+    written: dict[str, bool] = {}
     shown: tuple[MemoryEntry, MemoryLine] | None = None
     is_there = False
     for *row, to_seq in versions:
-        found = heir(memory_from(row), writers)
+        found = heir(_of_others(memory_from(row), written, _text(row[2]), session_id))
         if found is None:
             continue
         _, *texts, digest, record = memory_row(_text(row[2]), found[0])
@@ -60,6 +62,27 @@ def _replace(connection: apsw.Connection, memory_id: str, session_id: str, heir:
     if not is_there:
         numbers = memory_search.numbers_of(connection, [shown[0].id])
         memory_moves.take_back(connection, dict.fromkeys(numbers.values(), shown[0].content))
+
+
+def _of_others(entry: MemoryEntry, written: dict[str, bool], writer: str, session_id: str) -> MemoryEntry:
+    """Return a version without the restatements of a session, and without those that it claims for others.
+
+    `written`: for each statement of this version and the earlier ones, whether it stays.
+    """
+    if entry.session_id != session_id:
+        written[_key(entry.content, entry.source, entry.session_id)] = True
+    held = entry.metadata.get("restated")
+    kept = []
+    for one in held if isinstance(held, list) else ():
+        if isinstance(one, Mapping):
+            key = _key(one.get("content"), one.get("source"), one.get("session_id"))
+            if written.setdefault(key, session_id not in (writer, one.get("session_id"))):
+                kept.append(one)
+    return replace(entry, metadata={**entry.metadata, "restated": kept})
+
+
+def _key(*parts: Any) -> str:
+    return json.dumps(parts)
 
 
 def _text(value: Any) -> str:

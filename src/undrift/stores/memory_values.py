@@ -135,10 +135,10 @@ class MemoryLines(NamedTuple):
     vectors: Iterable[Any] = ()
 
 
-Heir = Callable[[MemoryEntry, Collection[str]], tuple[MemoryEntry, MemoryLine] | None]
+Heir = Callable[[MemoryEntry], tuple[MemoryEntry, MemoryLine] | None]
 """Returns the version that takes the place of a purged one, with its search line. None: it goes as a whole.
 
-It gets the version, and the sessions whose operations changed that memory. The new id is `heir_id` of the old one.
+It gets the version with those restatements alone that other sessions wrote. The new id is `heir_id` of the old one.
 """
 
 

@@ -1,6 +1,5 @@
 """A purge: nothing of it can be read afterwards, all that rested on it is gone, and the rest stays whole."""
 
-from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
@@ -186,15 +185,16 @@ def test_of_a_session_nothing_is_left_but_that_something_was_done(store: Store):
 def test_what_another_session_said_of_a_memory_takes_its_place(store: Store):
     said = {"content": "stays here", "session_id": "t"}
 
-    def heir(entry: MemoryEntry, writers: Collection[str]) -> tuple[MemoryEntry, MemoryLine] | None:
-        if not entry.metadata or "t" not in writers:
+    def heir(entry: MemoryEntry) -> tuple[MemoryEntry, MemoryLine] | None:
+        if entry.metadata["restated"] != [said]:
             return None
         new = replace(entry, id=heir_id(entry.id), content="stays here", session_id="t", metadata={})
         return new, MemoryLine(new.id, new.content)
 
-    remember(store, "m", SECRET)
+    claimed = [{"content": SECRET, "session_id": "t"}, 5]
+    remember(store, "m", SECRET, metadata={"restated": claimed})
     one = store.memories.by_id(["m"])["m"]
-    update = MemoryUpdate(one, replace(one, metadata={"restated": [said]}))
+    update = MemoryUpdate(one, replace(one, metadata={"restated": [*claimed, said]}))
     commit(store, "t", "remember", at_ms=1, memories=[update])
     remember(store, "n", f"{SECRET} alone")
     remember(store, "b", "before", session="t", contradicted_by_entry_id="m", contradiction_rule="port")

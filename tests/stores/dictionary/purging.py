@@ -220,12 +220,12 @@ def _settled(entry: Any, gone: Collection[str], known: Collection[str]) -> Any:
 def _let_inherit(home: Home, gone: str, session_id: str, heir: Heir) -> None:
     """Put what other sessions said in the place of each version that they restated."""
     new_id = heir_id(gone)
-    writers = {event.session for event in home.events if event.id == gone} - {session_id}
+    stays: dict[Any, bool] = {}
     is_known = False
     for place, event in enumerate(home.events):
         if event.id != gone:
             continue
-        found = None if event.entry is None else heir(event.entry, writers)
+        found = None if event.entry is None else heir(_of_others(event.entry, event.session, session_id, stays))
         if found is not None:
             home.events[place] = replace(event, id=new_id, entry=found[0])
             is_known = True
@@ -233,3 +233,17 @@ def _let_inherit(home: Home, gone: str, session_id: str, heir: Heir) -> None:
             keep_lines(home, MemoryLines([found[1]]))
         elif event.entry is None and is_known:  # it was forgotten
             home.events[place] = replace(event, id=new_id)
+
+
+def _of_others(entry: MemoryEntry, writer: str, session_id: str, stays: dict[Any, bool]) -> MemoryEntry:
+    """Take out of a version what a session restated, and what it claims for others."""
+    if entry.session_id != session_id:
+        stays[entry.content, entry.source, entry.session_id] = True
+    restated = entry.metadata.get("restated")
+    held = [one for one in restated if isinstance(one, Mapping)] if isinstance(restated, list) else []
+    kept = []
+    for one in held:
+        key = one.get("content"), one.get("source"), one.get("session_id")
+        if stays.setdefault(key, session_id not in (writer, one.get("session_id"))):
+            kept.append(one)
+    return replace(entry, metadata={**entry.metadata, "restated": kept})

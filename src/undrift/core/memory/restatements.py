@@ -95,7 +95,7 @@ def restatements(entry: MemoryEntry) -> tuple[Mapping[str, Any], ...]:
     return tuple(one for one in given if isinstance(one, Mapping) and _is_whole(one))
 
 
-def heir_of(entry: MemoryEntry, stays: Callable[[Mapping[str, Any]], bool]) -> MemoryEntry | None:
+def heir_of(entry: MemoryEntry, stays: Callable[[Mapping[str, Any]], bool] = bool) -> MemoryEntry | None:
     """Return the memory that takes the place of one whose own words go: its most trusted restatement, with the others under it.
 
     None means: nothing stays. A record may come from a stranger: it never gets more trust or readers than the memory had.
