@@ -111,7 +111,7 @@ def test_a_purged_session_leaves_no_words_under_the_memories_of_others(home: str
     with opened(home) as session, opened(home, "other") as other:
         session.remember("Priya lives in Lisbon.")
         session.remember("Priya is based in Lisbon.", source="plan")
-        other.remember("Lisbon is Priya's home base", source="zanzibar")
+        other.remember("Priya's home is in Lisbon", source="zanzibar")
         assert times_restated(session.memories()[0]) == 2
         assert other.purge("session").traces == ()
         assert said_again(session) == {"Priya lives in Lisbon.": ["Priya is based in Lisbon."]}
@@ -239,6 +239,31 @@ def test_only_the_first_ones_keep_their_words(home: str):
         for number in range(MOST_KEPT + 2):
             entry = session.remember("Priya's home is in Lisbon", source=f"s{number}")
         assert (len(restatements(entry)), times_restated(entry)) == (MOST_KEPT, MOST_KEPT + 2)
+
+
+def test_few_wordings_are_compared_and_none_hides_a_contradiction(home: str):
+    def forged(count: int, content: str) -> dict[str, Any]:
+        said = {
+            "content": content,
+            "source": "",
+            "speaker": "",
+            "trust": "user",
+            "session_id": "s",
+            "recorded_at_ms": 1,
+        }
+        return {RESTATED: [said] * count}
+
+    with opened(home) as session:
+        many = session.remember("Priya lives in Lisbon.", metadata=forged(MOST_KEPT + 9, "Priya lives by the river."))
+        assert len(restatements(many)) == MOST_KEPT
+        wrong = session.remember(
+            "The server runs on port 5433.", metadata=forged(1, "The server runs on port 5432."), trust="user"
+        )
+        newer = session.remember("The server runs on port 5432", trust="user")
+        assert newer.id != wrong.id
+        assert [one.id for one in session.memories() if "server" in one.content and not one.is_contradicted] == [
+            newer.id
+        ]
 
 
 @pytest.mark.parametrize("held", [5, ["x"], [{"content": 1}], [{"content": "a"}], {"content": "a"}])

@@ -22,20 +22,25 @@ from undrift.core.memory.same_words import (
     CONDITIONS,
     DENYING,
     KINDS,
-    LIGHT,
     MARKERS,
     ORDERED,
     PASTS,
     RELATING,
     RESULTS,
-    SYNONYMS,
 )
+from undrift.core.memory.swapped import says_another
+from undrift.core.memory.word_forms import groups, light, normal, normal_forms, short_form
 from undrift.core.text.words import stem, words_of
 
-__all__ = ["LEAST_CONFIDENCE", "in_other_words", "says_the_same"]
+__all__ = ["LEAST_CONFIDENCE", "in_other_words", "may_say_the_same", "says_the_same"]
 
 _PART = re.compile(r"(?<=[.!?;:]) |;|, | [-\u2013\u2014]{1,2} | (?:and|but|so) ", re.IGNORECASE)
 _JOINED = re.compile(r"(?<=[a-z])[-_](?=[a-z])", re.IGNORECASE)
+_DENIED = re.compile(r"(?<!\w)(\w++),? (?=(?:not|no) \w)", re.IGNORECASE)
+_BEFORE_DENIAL = frozenset({
+    "do", "does", "did", "is", "are", "was", "were", "be", "been", "am", "will", "would", "can", "could", "may", "might", "must",
+    "should", "shall", "has", "have", "had", "need", "ought", "there", "with", "by", "and", "or", "but", "if", "that", "so", "to",
+})  # fmt: skip
 _NO = re.compile(r"^ ?no (?=\w)", re.IGNORECASE)
 _MOMENT = re.compile(
     r"\?|\b(?:yesterday|today|tonight|tomorrow|ago|(?:last|next|this|past|coming) (?:\w+ )?(?:night|day|week(?:end)?|month"
@@ -50,7 +55,6 @@ LEAST_CONFIDENCE = 0.6
 _LEAST_WORDS = 2
 _EMPTY = frozenset({"m", "against", "toward", "towards", "upon", "within", "inside"})
 _MOST_OTHER = 12
-_LONG = 9
 _BARE = frozenset({"number", "port"})
 _OF_VALUES = frozenset({"port", "number", "date", "version"})
 _AMOUNTS = frozenset({
@@ -62,7 +66,6 @@ _PASSIVE = re.compile(
 )
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _NAMED = re.compile(r"[\d/_@#+=.*]")
-_ENDINGS = ("ations", "ation", "ions", "ion", "als", "al", "ments", "ment", "ance", "ence")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,14 +99,15 @@ def says_the_same(one: str, other: str) -> bool:
     if max(len(one), len(other)) > LONGEST_STATEMENT or _MOMENT.search(one) or _MOMENT.search(other):
         return False
     left, right = _parts(one), _parts(other)
-    if _frame(left) != _frame(right):
+    if _frame(left) != _frame(right) or says_another(_plain(one), _plain(other)):
         return False
     common = left.words & right.words
     if len(common) < _LEAST_WORDS or _is_turned(left, right) or not _is_bound_alike(left, right):
         return False
     missing, added = left.words - right.words, right.words - left.words
     kinds = left.kinds | right.kinds if _has_value(left) or len(common) > _LEAST_WORDS else frozenset()
-    relating = _stems(RELATING) | (frozenset({_normal("allow")}) if left.denials else frozenset())
+    relating = normal_forms(RELATING) - left.denied - right.denied
+    relating |= frozenset({normal("allow")}) if left.denials else frozenset()
     if not (missing | added) <= kinds | relating:
         return False
     if any(missing & free and added & free for free in (kinds, relating)) and _is_one_order(left, right):
@@ -118,13 +122,26 @@ def says_the_same(one: str, other: str) -> bool:
     return all(each.confidence < LEAST_CONFIDENCE for each in found)
 
 
+def may_say_the_same(one: str, other: str) -> bool:
+    """Tell by a cheap test whether two statements are worth a comparison: neither is long, and they share a word."""
+    if max(len(one), len(other)) > LONGEST_STATEMENT:
+        return False
+    ours, theirs = _forms(one), _forms(other)
+    return not ours.isdisjoint(theirs)
+
+
+@lru_cache(maxsize=2_048)
+def _forms(text: str) -> frozenset[str]:
+    return frozenset(normal(word) for word in words_of(text) if word not in STOP) - light()
+
+
 def in_other_words(text: str) -> str:
     """Return words that mean the same as those of a short text, to find the statements that use them; empty if none do."""
     if len(text) > LONGEST_STATEMENT:
         return ""
     written = dict.fromkeys(words_of(text))
-    meant = dict.fromkeys(map(_normal, written))
-    return " ".join([word for one in meant for word in _groups().get(one, ()) if word not in written][:_MOST_OTHER])
+    meant = dict.fromkeys(map(normal, written))
+    return " ".join([word for one in meant for word in groups().get(one, ()) if word not in written][:_MOST_OTHER])
 
 
 def _frame(one: _Parts) -> tuple[object, ...]:
@@ -133,10 +150,10 @@ def _frame(one: _Parts) -> tuple[object, ...]:
 
 @lru_cache(maxsize=2_048)
 def _parts(text: str) -> _Parts:
-    text = _JOINED.sub(" ", in_plain_form(" ".join(text.replace("\n", "; ").split())))
+    text = _DENIED.sub(_split, _plain(text))
     clauses = [clause for part in _PART.split(text) if part for clause in read_statement(_NO.sub("never ", part))]
     ordered = [tuple(_meant(clause)) for clause in clauses]
-    parts = [tuple(word for word, _ in part if word not in _light()) for part in ordered]
+    parts = [tuple(word for word, _ in part if word not in light()) for part in ordered]
     denying = [sum(word in DENYING for word in clause.words) % 2 == 1 for clause in clauses]
     values = [value for clause in clauses for value in _values(clause)]
     nouns = (noun for value in values for noun in relation_of(value.relation).nouns)
@@ -148,11 +165,21 @@ def _parts(text: str) -> _Parts:
         frozenset(marker for clause in clauses for marker in _marked(clause)),
         tuple(bound for clause in clauses for bound in _bounds(clause)),
         frozenset(map(_named, values)),
-        _stems(KINDS) | frozenset(map(_normal, nouns)),
+        normal_forms(KINDS) | frozenset(map(normal, nouns)),
         any(map(_tells_of_the_past, clauses)),
         any(_PASSIVE.search(clause.text) for clause in clauses),
         sum(len(clause.words) for clause in clauses),
     )
+
+
+def _split(match: re.Match[str]) -> str:
+    """Return the words before a denial in the middle of a part as a part of their own: it denies what stands behind it."""
+    return match[0] if match[1].casefold() in _BEFORE_DENIAL else f"{match[1]}; "
+
+
+@lru_cache(maxsize=2_048)
+def _plain(text: str) -> str:
+    return _JOINED.sub(" ", in_plain_form(" ".join(text.replace("\n", "; ").split())))
 
 
 def _meant(clause: StatementClause) -> Iterator[tuple[str, bool]]:
@@ -182,7 +209,7 @@ def _words_in(word: str) -> Iterator[str]:
         return
     for part in words_of(word.replace("\u2019", "'").removesuffix("'s")):
         if part not in STOP and part not in _EMPTY:
-            yield _normal(part)
+            yield normal(part)
 
 
 def _values(clause: StatementClause) -> list[Value]:
@@ -229,8 +256,10 @@ def _marked(clause: StatementClause) -> Iterator[tuple[str, frozenset[str]]]:
 def _is_of(clause: StatementClause, at: int) -> bool:
     """Tell whether "from" stands behind a noun and means "of", as in "errors from the service"."""
     before = clause.words[at - 1] if at else ""
-    is_free = _normal(before) in _stems(RELATING) or _short(before) in _light() or before in STOP
-    return bool(before) and not is_free and not before.endswith("ed") and _short(before) not in _results() and at < 4
+    is_free = normal(before) in normal_forms(RELATING) or short_form(before) in light() or before in STOP
+    return (
+        bool(before) and not is_free and not before.endswith("ed") and short_form(before) not in _results() and at < 4
+    )
 
 
 def _bounds(clause: StatementClause) -> Iterator[frozenset[str]]:
@@ -240,7 +269,7 @@ def _bounds(clause: StatementClause) -> Iterator[frozenset[str]]:
 
 
 def _following(clause: StatementClause, at: int) -> frozenset[str]:
-    words = [word for place, word in _placed(clause) if place > at and word not in _light()]
+    words = [word for place, word in _placed(clause) if place > at and word not in light()]
     return frozenset(words[:1] if words and "=" in words[0] else words)
 
 
@@ -282,7 +311,7 @@ def _is_turned(left: _Parts, right: _Parts) -> bool:
 
 def _is_one_order(left: _Parts, right: _Parts) -> bool:
     """Tell whether two statements differ in one place: what fills it in each tells them apart."""
-    common = left.words & right.words - _stems(RELATING) - left.kinds - right.kinds
+    common = left.words & right.words - normal_forms(RELATING) - left.kinds - right.kinds
     ours, theirs = ([word for part in one.order for word, _ in part if word in common] for one in (left, right))
     return ours == theirs or len(common) <= _LEAST_WORDS
 
@@ -308,7 +337,7 @@ def _is_beside_alike(value: str, left: _Parts, right: _Parts) -> bool:
 def _beside(value: str, one: _Parts) -> set[str]:
     parts = ([word for word, _ in part] for part in one.order)
     found = {word for part in parts if value in part for word in part}
-    return found - {value} - _light() - _OF_VALUES
+    return found - {value} - light() - _OF_VALUES
 
 
 def _has_value(one: _Parts) -> bool:
@@ -321,7 +350,7 @@ def _is_amount(word: str) -> bool:
 
 
 def _pairs(one: _Parts) -> set[frozenset[str]]:
-    free = _stems(RELATING) | _light() | one.kinds
+    free = normal_forms(RELATING) | light() | one.kinds
     parts = (tuple(word for word, _ in part if word not in free) for part in one.order)
     return {frozenset(pair) for part in parts for pair in pairwise(part)}
 
@@ -336,44 +365,3 @@ def _triples(part: Sequence[tuple[str, bool]], *, is_any: bool) -> Iterator[tupl
             for last, _ in words[middle + 1 :]:
                 if not (_is_amount(first) or _is_amount(last)):
                     yield first, words[middle][0], last
-
-
-@cache
-def _groups() -> dict[str, tuple[str, ...]]:
-    return {words[0]: words for words in (tuple(group.split()) for group in SYNONYMS)}
-
-
-@cache
-def _synonyms() -> dict[str, str]:
-    found: dict[str, str] = {}
-    for group in SYNONYMS:
-        for word in group.split():
-            for form in (word, _short(word)):
-                found.setdefault(form, group.split()[0])
-    return found
-
-
-@cache
-def _light() -> frozenset[str]:
-    return frozenset(map(_short, LIGHT))
-
-
-@cache
-def _stems(words: frozenset[str]) -> frozenset[str]:
-    return frozenset(map(_normal, words))
-
-
-def _normal(word: str) -> str:
-    short = _short(word)
-    return short if short in _light() else _synonyms().get(word) or _synonyms().get(short) or short
-
-
-def _short(word: str) -> str:
-    """Return the stem of a word that it shares with the noun made of it: "remove" and "removal"."""
-    short = stem(word)
-    if len(short) >= _LONG and short.endswith("y"):
-        return short[:-1]
-    for ending in _ENDINGS:
-        if short.endswith(ending) and len(short) - len(ending) >= 5:
-            return stem(short.removesuffix(ending))
-    return short

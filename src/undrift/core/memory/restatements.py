@@ -8,10 +8,11 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 from undrift.core.contradict.verdicts import Verdict, slots_of
-from undrift.core.memory.restated import LEAST_CONFIDENCE, says_the_same
+from undrift.core.memory.restated import LEAST_CONFIDENCE, may_say_the_same, says_the_same
 from undrift.core.text.words import speaker_key
 from undrift.errors import InputError
 from undrift.values.memory import TRUST_TIERS, UNKNOWN_TASK, MemoryEntry, heir_id
@@ -37,6 +38,8 @@ MOST_KEPT = 50
 LEARNED = "learned"
 """The name in the metadata of a memory that a session taught by itself."""
 
+_MOST_WORDINGS = 5
+_MOST_COMPARED = 20
 _MORE = "restated_more"
 _TEXTS = ("content", "source", "speaker", "trust", "session_id")
 _TYPES = frozenset({"note", "architectural_decision", "user_preference", "req_context", "lesson_learned"})
@@ -51,15 +54,18 @@ def merged_into(new: MemoryEntry, existing: Iterable[MemoryEntry], verdicts: Seq
 
     `verdicts`: on the new entry. One that contradicts anything is a memory of its own.
     """
-    against = {id_ for one in verdicts if _is_against(one) for id_ in (one.winner_id, one.loser_id)} - {new.id}
-    found = [one for one in existing if _may_restate(new, one) and _tier(new) <= _tier(one)]
+    if any(map(_is_against, verdicts)):
+        return None
+    found = _near(new, (one for one in existing if _may_restate(new, one) and _tier(new) <= _tier(one)))
     said = next((one for one in found if _says(one, new.content)), None)
-    return None if said is None or against - {said.id} else with_restatement(said, new)
+    return None if said is None else with_restatement(said, new)
 
 
 def with_restating(new: MemoryEntry, existing: Iterable[MemoryEntry], verdicts: Sequence[Verdict]) -> list[Verdict]:
     """Return the verdicts on a new entry, with those by which it supersedes memories of less trust that say the same."""
-    found = [one for one in existing if _may_restate(new, one) and _tier(new) > _tier(one) > 0 and not one.pinned]
+    found = _near(
+        new, (one for one in existing if _may_restate(new, one) and _tier(new) > _tier(one) > 0 and not one.pinned)
+    )
     same = [one for one in found if _says(one, new.content)]
     ids = {one.id for one in same}
     others = [one for one in verdicts if ids.isdisjoint((one.winner_id, one.loser_id))]
@@ -86,13 +92,13 @@ def with_restatement(entry: MemoryEntry, new: MemoryEntry) -> MemoryEntry:
 
 
 def restatements(entry: MemoryEntry) -> tuple[Mapping[str, Any], ...]:
-    """Return the restatements of a memory, in the order in which they came.
+    """Return the restatements of a memory, in the order in which they came, `MOST_KEPT` at most.
 
     Its metadata may come from a stranger: a record of another form is left out.
     """
     found = entry.metadata.get(RESTATED)
     given = found if isinstance(found, list | tuple) else ()
-    return tuple(one for one in given if isinstance(one, Mapping) and _is_whole(one))
+    return tuple(islice((one for one in given if isinstance(one, Mapping) and _is_whole(one)), MOST_KEPT))
 
 
 def heir_of(entry: MemoryEntry, stays: Callable[[Mapping[str, Any]], bool] = bool) -> MemoryEntry | None:
@@ -168,7 +174,17 @@ def _is_against(verdict: Verdict) -> bool:
 
 def _says(entry: MemoryEntry, text: str) -> bool:
     """Tell whether a memory says a text, in its own words or in those of a restatement."""
-    return any(says_the_same(said, text) for said in (entry.content, *(one["content"] for one in restatements(entry))))
+    return any(may_say_the_same(said, text) and says_the_same(said, text) for said in _wordings(entry))
+
+
+def _wordings(entry: MemoryEntry) -> tuple[str, ...]:
+    return entry.content, *(one["content"] for one in restatements(entry)[: _MOST_WORDINGS - 1])
+
+
+def _near(new: MemoryEntry, found: Iterable[MemoryEntry]) -> list[MemoryEntry]:
+    """Return the memories that are worth a comparison: few, because each takes milliseconds."""
+    near = (one for one in found if any(may_say_the_same(said, new.content) for said in _wordings(one)))
+    return list(islice(near, _MOST_COMPARED))
 
 
 def _is_whole(one: Mapping[str, Any]) -> bool:
