@@ -103,7 +103,7 @@ def remember_command(
     if len(done) > 1:
         note(f"Stored {len(done)} memories, one for each statement; --whole stores the text as one.")
     if any(one.conflicts for one in done):
-        note(f"To resolve a conflict, remember the right fact again; all: undrift memory conflicts{again(home)}")
+        note(f"To settle a conflict: undrift memory forget ID; all of them: undrift memory conflicts{again(home)}")
 
 
 @dataclass(frozen=True, slots=True)
