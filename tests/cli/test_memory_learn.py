@@ -60,7 +60,7 @@ def test_what_was_learned_is_shown_with_its_line_and_forgotten_by_one_command(tm
 
 @pytest.mark.parametrize("how", [(), ("--purge",)])
 def test_what_a_second_session_taught_stays_when_the_first_one_is_forgotten(tmp_path: Path, how: tuple[str, ...]):
-    home, said_again = tmp_path / "home", "We always use pnpm in all of our packages."
+    home, said_again = tmp_path / "home", "We use pnpm in every one of our packages."
     for name, text in (("one", CONVENTION), ("two", said_again)):
         file = written(tmp_path / f"{name}.jsonl", [{**claude("user", text), "sessionId": name}])
         told("memory", "learn", file, "--yes", "--home", home)
