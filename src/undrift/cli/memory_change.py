@@ -60,9 +60,7 @@ def edit_command(*, id: str, text: str | None, session: str | None, home: str | 
 
 @click.command("forget")
 @click.argument("ids", nargs=-1, metavar="[ID]...")
-@click.option(
-    "--learned", metavar="SESSION", help="All that was learned from this session; all: from every session."
-)
+@click.option("--learned", metavar="SESSION", help="All that was learned from this session; all: from every session.")
 @click.option("--purge", is_flag=True, help="Destroy them for good; nothing brings them back.")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @one_session_options
