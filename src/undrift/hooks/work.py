@@ -170,15 +170,15 @@ def _write(store: Store, teaching: Teaching, call: HookCall, before: int, texts:
     def once() -> int:
         change = teaching.change(recording.entries, at_ms)
         learned, more = ((), {}) if change is None else change
-        place, told = Context(store.scope.of(session_id), at_ms), {**payload, **more}
+        place, said = Context(store.scope.of(session_id), at_ms), {**payload, **more}
         try:
-            store.commit(place, "recorded", [*originals, *learned], payload=told)
+            store.commit(place, "recorded", [*originals, *learned], payload=said)
             return len(originals)
         except (StoreBusy, StoreConflict, StoreCorrupt, StoreVersionError):
             raise
         except StoreError:  # a rewritten file gives other content under a name in use; the first stays
             new = [original for original in originals if not _is_known(store, original)]
-            store.commit(place, "recorded", [*new, *learned], payload=told)
+            store.commit(place, "recorded", [*new, *learned], payload=said)
             return len(new)
 
     number = repeated(once)

@@ -191,12 +191,12 @@ def _first(model: Any, *names: str) -> Any:
 
 def _digest(place: Path) -> str:
     """Name what determines the vectors: the configurations, and names and sizes of the weights."""
-    told = hashlib.sha256()
+    digest = hashlib.sha256()
     for path in sorted(one for one in place.rglob("*") if one.is_file()):
-        told.update(f"{path.relative_to(place).as_posix()}\0{path.stat().st_size}\0".encode())
+        digest.update(f"{path.relative_to(place).as_posix()}\0{path.stat().st_size}\0".encode())
         if path.name in ("config.json", "modules.json", "config_sentence_transformers.json"):
-            told.update(path.read_bytes()[:1_000_000])
-    return told.hexdigest()[:12]
+            digest.update(path.read_bytes()[:1_000_000])
+    return digest.hexdigest()[:12]
 
 
 class _Quiet:

@@ -37,7 +37,7 @@ def signs(text: str) -> list[tuple[str, str]]:
         ("decision", "in this repo we commit the generated files"),
         ("fact", "draft == a text that nobody has read"),
         ("fact", "FTS stands for full text search here."),
-        ("fact", "the staging settings are in ~/work/staging.toml"),
+        ("fact", "the staging settings are in ~/settings/staging.toml"),
         ("fact", "this is a monorepo with three services"),
     ],
 )
@@ -96,7 +96,10 @@ def test_only_the_sentence_that_lasts_is_taken_from_a_message():
 @pytest.mark.parametrize(
     ("text", "statement"),
     [
-        ("the full list is in ~/work/list.toml, can we read it at the start?", "the full list is in ~/work/list.toml"),
+        (
+            "the full list is in ~/settings/list.toml, can we read it at the start?",
+            "the full list is in ~/settings/list.toml",
+        ),
         ("I prefer plain functions, how can I change this class", "I prefer plain functions"),
         ("İİİ is never slow and we use pnpm here, can you look at it", "İİİ is never slow and we use pnpm here"),
         ("I am not sure about the port, can you always log it?", ""),
