@@ -22,13 +22,13 @@ __all__ = [
     "PROVIDER",
     "RERANKER",
     "RETENTION",
-    "Rule",
     "SEEDS",
     "SHARE",
     "STALENESS",
     "SWITCH",
     "Setting",
     "TEXT",
+    "ValueRule",
     "choice",
     "is_count",
     "is_share",
@@ -58,7 +58,7 @@ _SHORT_TOKENS = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,3})?)([km])")
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class ValueRule:
     """The type and range that a setting must have.
 
     Args:
@@ -81,13 +81,13 @@ class Setting:
     Args:
         environment: The variables that set it, the product's own first.
         default: The value without any variable; None means "not set".
-        rule: See `Rule.words`.
-        parse: See `Rule.parse`.
-        check: See `Rule.check`.
+        rule: See `ValueRule.words`.
+        parse: See `ValueRule.parse`.
+        check: See `ValueRule.check`.
         help: What it does, in one or two short sentences.
         group: The heading under which the guide and `undrift config` show it.
         is_private: True if a project's file cannot set it, because it could open or leak something.
-        safe: See `Rule.safe`.
+        safe: See `ValueRule.safe`.
     """
 
     name: str
@@ -109,7 +109,7 @@ class Setting:
 
 def setting(
     default: T,
-    rule: Rule,
+    rule: ValueRule,
     help: str,  # noqa: A002 - the name of the row's column
     *,
     group: str = SEEDS,
@@ -207,10 +207,10 @@ def _matches(pattern: str) -> Callable[[object], bool]:
     return lambda value: isinstance(value, str) and re.fullmatch(pattern, value) is not None
 
 
-def choice(*values: str) -> Rule:
+def choice(*values: str) -> ValueRule:
     """Return the rule "one of these words"."""
     words = f"{', '.join(values[:-1])} or {values[-1]}"
-    return Rule(words, str, lambda value: isinstance(value, str) and value in values)
+    return ValueRule(words, str, lambda value: isinstance(value, str) and value in values)
 
 
 def share_of(budget: int | str) -> float:
@@ -247,28 +247,28 @@ def parsed(row: Setting, variable: str, text: str) -> Any:
     return value
 
 
-BUDGET = Rule(
+BUDGET = ValueRule(
     "auto, a share such as 60%, or an integer of at least 1 (in the environment also 60k or 0.5m)",
     _budget_of,
     lambda value: is_count(value) or value == AUTO or is_share(value),
 )
-RETENTION = Rule("off, an age such as 365 days, a size such as 10 GB, or both with a comma", str, _is_retention)
-COUNT = Rule("an integer of at least 1 (and under 2^63)", _integer, is_count)
-COUNT_OR_NONE = Rule("an integer of at least 0 (and under 2^63)", _integer, lambda value: _is_integer(value, 0))
-PASTE = Rule("an integer of at least 2 (and under 2^63)", _integer, lambda value: _is_integer(value, 2))
+RETENTION = ValueRule("off, an age such as 365 days, a size such as 10 GB, or both with a comma", str, _is_retention)
+COUNT = ValueRule("an integer of at least 1 (and under 2^63)", _integer, is_count)
+COUNT_OR_NONE = ValueRule("an integer of at least 0 (and under 2^63)", _integer, lambda value: _is_integer(value, 0))
+PASTE = ValueRule("an integer of at least 2 (and under 2^63)", _integer, lambda value: _is_integer(value, 2))
 """One token for the beginning, one for the end."""
 
-SHARE = Rule("a decimal number above 0 and at most 1", _decimal, lambda value: _is_number(value, 1) and value > 0)
-PORTION = Rule("a decimal number from 0 to 1", _decimal, lambda value: _is_number(value, 1))
-STALENESS = Rule("a decimal number from 0 to 0.5", _decimal, lambda value: _is_number(value, MOST_STALE_THRESHOLD))
-SWITCH = Rule("true or false (in the environment also 1 or 0)", _boolean, lambda value: type(value) is bool)
-TEXT = Rule("a text that is not empty and has no NUL character", str, _matches(r"[^\0]+"))
-PROVIDER = Rule(
+SHARE = ValueRule("a decimal number above 0 and at most 1", _decimal, lambda value: _is_number(value, 1) and value > 0)
+PORTION = ValueRule("a decimal number from 0 to 1", _decimal, lambda value: _is_number(value, 1))
+STALENESS = ValueRule("a decimal number from 0 to 0.5", _decimal, lambda value: _is_number(value, MOST_STALE_THRESHOLD))
+SWITCH = ValueRule("true or false (in the environment also 1 or 0)", _boolean, lambda value: type(value) is bool)
+TEXT = ValueRule("a text that is not empty and has no NUL character", str, _matches(r"[^\0]+"))
+PROVIDER = ValueRule(
     "a name of 1 to 64 letters, digits, _, . and -, the first one no . or -",
     str,
     _matches(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}"),
 )
-COUNTER = Rule(
+COUNTER = ValueRule(
     "estimate, characters/4 or tiktoken:ENCODING (such as tiktoken:o200k_base)",
     str,
     _matches(r"estimate|characters/4|tiktoken:[a-z0-9_]+"),
@@ -276,13 +276,13 @@ COUNTER = Rule(
 
 _PARTS = "sentence-transformers:MODEL, fastembed:MODEL, module:attribute, an https address, or http on this machine"
 _NO_MODEL = ("auto", "wordllama", "none")
-EMBEDDER = Rule(
+EMBEDDER = ValueRule(
     f"auto, wordllama, none, {_PARTS}",
     str,
     lambda value: value in _NO_MODEL or PartName.of(value) is not None,
     safe=_NO_MODEL,
 )
-RERANKER = Rule(f"none, {_PARTS}", str, lambda value: value == "none" or PartName.of(value) is not None)
+RERANKER = ValueRule(f"none, {_PARTS}", str, lambda value: value == "none" or PartName.of(value) is not None)
 
 
 def suggestion(name: str, known: Iterable[str], likeness: float) -> str:
