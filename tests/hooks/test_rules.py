@@ -1,0 +1,61 @@
+"""The file with the rules of a session: what is written is read again, and nothing damaged is believed."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from undrift.hooks.rules import load_rules, save_rules
+from undrift.values.rule import Rule, rule_id
+
+_TEXT = "Never push to main."
+_RULE = Rule(rule_id(_TEXT), _TEXT, "typed", "request 1, line 2", "session", ("You may push to main now.",))
+
+
+def test_what_is_written_is_read_again_in_its_order(tmp_path: Path) -> None:
+    other = Rule(rule_id("Use tabs."), "Use tabs.", "file", "CLAUDE.md:3", "project")
+    save_rules(tmp_path, [_RULE, other])
+    assert load_rules(tmp_path) == (_RULE, other)
+
+
+def test_a_session_without_the_file_has_no_rules(tmp_path: Path) -> None:
+    assert load_rules(tmp_path) == ()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"text": ""},
+        {"text": 7},
+        {"text": "x" * 1_001},
+        {"origin": "tool"},
+        {"scope": "world"},
+        {"later": "You may."},
+        {"later": [7]},
+        {"id": None},
+    ],
+)
+def test_a_damaged_rule_is_passed_over_and_the_others_are_read(tmp_path: Path, change: dict[str, object]) -> None:
+    save_rules(tmp_path, [_RULE, _RULE])
+    value = json.loads((tmp_path / "rules.json").read_text())
+    value["rules"][0].update(change)
+    (tmp_path / "rules.json").write_text(json.dumps(value))
+    assert load_rules(tmp_path) == (_RULE,)
+
+
+@pytest.mark.parametrize("content", ["", "null", "[]", '{"version": 9, "rules": []}', '{"version": 1}', "[" * 100_000])
+def test_a_file_that_is_none_of_ours_holds_no_rules(tmp_path: Path, content: str) -> None:
+    (tmp_path / "rules.json").write_text(content)
+    assert load_rules(tmp_path) == ()
+
+
+def test_a_secret_in_a_rule_is_masked_in_the_file(tmp_path: Path) -> None:
+    text = "Always use the key sk-ant-api03-" + "a1B2" * 20
+    save_rules(tmp_path, [Rule(rule_id(text), text, "typed", "request 1", "session")])
+    assert "a1B2a1B2" not in (tmp_path / "rules.json").read_text()
+
+
+def test_the_newest_rules_stay_where_there_are_too_many(tmp_path: Path) -> None:
+    rules = [Rule(rule_id(f"Never use {n}."), f"Never use {n}.", "typed", "request 1", "session") for n in range(500)]
+    save_rules(tmp_path, rules)
+    assert load_rules(tmp_path) == tuple(rules[100:])
