@@ -19,7 +19,8 @@ from typing import Any
 from tests.cost.hostile import BODIES, SESSIONS, TEXTS, turn
 from tests.house.test_expression_cost import REFERENCE_SECONDS, reference
 from undrift import Session, Settings, UndriftError, trim
-from undrift.hooks.answer import Options, answer
+from undrift.hooks.answer import answer
+from undrift.hooks.call import Options
 
 __all__ = ["CALLS", "MOST_SECONDS", "main", "pairs", "seconds_of"]
 

@@ -20,10 +20,10 @@ from tests.fuzz.surface import MEMORY, Surface, Take, head_of
 from tests.hooks.builders import SESSION, User
 from undrift import errors
 from undrift.hooks.answer import answer
+from undrift.hooks.events import EVENTS
 
 __all__ = ["HOOKS_SURFACE"]
 
-_EVENTS = ("PreCompact", "SessionStart", "UserPromptSubmit")
 _LOGGED = re.compile(r"claude \S* ?[^:]*: (\w+): ")
 _MOST_CHARACTERS = 60_000
 
@@ -34,7 +34,7 @@ class _Hooks:
 
     def take(self, data: bytes) -> None:
         words, rest = head_of(data)
-        if len(words) != 3 or words[0] != "hook" or words[1] not in _EVENTS or words[2] == "startup":
+        if len(words) != 3 or words[0] != "hook" or words[1] not in EVENTS or words[2] == "startup":
             return
         given, _, recorded = rest.partition(b"\n")
         self._number += 1
@@ -92,7 +92,7 @@ HOOKS_SURFACE = Surface(
     _opened,
     st.builds(
         _input,
-        st.sampled_from(_EVENTS),
+        st.sampled_from(sorted(EVENTS)),
         st.sampled_from(["compact", "compact", "user", "resume"]),
         turns.map(claude_code),
     ),

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.cli.builders import Record, answered, called, claude, listing, said
-from undrift.hooks.answer import Options, answer
+from undrift.hooks.answer import answer
+from undrift.hooks.call import Options
 
 SESSION = "0199f1d2-aaaa-4bbb-8ccc-000000000001"
 EARLIER = "0199f1d2-aaaa-4bbb-8ccc-000000000002"

@@ -10,7 +10,8 @@ import pytest
 
 from tests.cli.builders import Record, answered, called, claude, said
 from tests.hooks.builders import EARLIER, SESSION, User, with_ids
-from undrift.hooks.answer import Options, answer
+from undrift.hooks.answer import answer
+from undrift.hooks.call import Options
 from undrift.hooks.earlier import MOST_DAYS
 
 TITLE = "# From an earlier session in this folder (undrift)"

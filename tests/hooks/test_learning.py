@@ -107,7 +107,7 @@ def test_a_fault_of_the_memory_does_not_stop_the_record(tmp_path: Path, monkeypa
 
 def test_a_start_leaves_the_work_to_a_process_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     asked: list[str] = []
-    monkeypatch.setattr("undrift.hooks.answer._aside", lambda payload, _: asked.append(payload["source"]))
+    monkeypatch.setattr("undrift.hooks.aside.start_process", lambda payload, _: asked.append(payload["source"]))
     user = User(tmp_path)
     user.write(session())
     for source in ("startup", "resume"):

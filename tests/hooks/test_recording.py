@@ -7,7 +7,8 @@ from tests.builders import records_of
 from tests.cli.builders import answered, called, claude, codex_session, written
 from tests.hooks.builders import SESSION, User, compacted, session, with_ids
 from undrift.core.text.refs import ref_of
-from undrift.hooks.answer import Options, answer
+from undrift.hooks.answer import answer
+from undrift.hooks.call import Options
 from undrift.recordings.files import open_recording
 from undrift.stores.sqlite import SqliteStore
 

@@ -132,7 +132,7 @@ def test_a_compaction_by_hand_does_not_show_how_large_the_window_is(tmp_path: Pa
 def test_a_text_that_is_asked_for_before_it_is_prepared_knows_how_the_compaction_came(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trigger: str, least: int, most: int
 ):
-    monkeypatch.setattr("undrift.hooks.answer._aside", lambda *_: None)  # the process that prepares it is late
+    monkeypatch.setattr("undrift.hooks.aside.start_process", lambda *_: None)  # the process that prepares it is late
     user = User(tmp_path)
     user.write(with_ids([claude("user", f"{REQUEST}\n{RULE}"), *at_work([*range(11_000, 31_000, 1_000)])]))
     assert answer("PreCompact", user.payload("PreCompact", trigger=trigger), user.options(now=False)) == ""

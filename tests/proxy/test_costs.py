@@ -124,7 +124,7 @@ def payload_of(user: User) -> bytes:
 
 
 def hook_options(home: Path) -> Any:
-    from undrift.hooks.answer import Options
+    from undrift.hooks.call import Options
 
     return Options("claude", str(home), str(home / "claude"), 1)
 

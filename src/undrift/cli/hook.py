@@ -5,8 +5,9 @@ import sys
 import click
 
 from undrift.cli.of_session import Whole
-from undrift.hooks.answer import Options, answer
-from undrift.hooks.call import CLIENTS
+from undrift.hooks.answer import answer
+from undrift.hooks.call import CLIENTS, MOST_PARTS, Options
+from undrift.hooks.events import EVENTS
 from undrift.hooks.start import LARGEST_INPUT_BYTES
 from undrift.hooks.status_line import start_line
 
@@ -14,9 +15,7 @@ __all__ = ["hook_command"]
 
 
 @click.command("hook")
-@click.argument(
-    "event", metavar="EVENT", type=click.Choice(("PreCompact", "SessionStart", "UserPromptSubmit", "StatusLine"))
-)
+@click.argument("event", metavar="EVENT", type=click.Choice((*EVENTS, "StatusLine")))
 @click.option(
     "--client", type=click.Choice(tuple(CLIENTS)), default="claude", help="The client that calls (default: claude)."
 )
@@ -26,15 +25,14 @@ __all__ = ["hook_command"]
     help="The client's own folder, as an absolute path (default: ~/.claude or ~/.codex).",
 )
 @click.option("--home", metavar="DIR", help="The folder of undrift's data, as an absolute path (default: ~/.undrift).")
-@click.option("--part", type=Whole(1, 2), default=1, metavar="N", help="The part of the answer to print.")
+@click.option("--part", type=Whole(1, MOST_PARTS), default=1, metavar="N", help="The part of the answer to print.")
 @click.option("--now", is_flag=True, help="For PreCompact: do the work in this process, not in a new one.")
 @click.option("--json", is_flag=True, expose_value=False, help="No effect: the answer is always JSON.")
 def hook_command(event: str, client: str, client_home: str | None, home: str | None, part: int, now: bool) -> None:
     """Run as a client's hook: read its JSON from stdin, print the answer on stdout.
 
-    EVENT is PreCompact, SessionStart, UserPromptSubmit or StatusLine. UserPromptSubmit prints a message if
-    the cache of the session is cold. StatusLine prints one line for Claude Code's status line. `undrift install`
-    registers all of them. An error never stops the client: the hook then prints nothing, writes one line to hooks.log in
+    EVENT is an event of the client, such as PreCompact or SessionStart, or StatusLine, which prints one line for Claude
+    Code's status line. `undrift install` registers them. An error never stops the client: the hook then prints nothing, writes one line to hooks.log in
     its data folder, and exits with 0.
     """
     if event == "StatusLine":

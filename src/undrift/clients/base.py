@@ -2,16 +2,14 @@
 
 import re
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from undrift.clients.hookfile import Edited, Groups, has_hooks, our_commands, with_hooks, without_hooks
 
-__all__ = ["EntryScope", "HookedClient", "command", "hook", "hook_groups", "is_ours"]
+__all__ = ["EntryScope", "HookedClient", "command", "is_ours"]
 
-_TIMEOUT_S = 20
 _OURS = re.compile(r"(?:^|[\s/\\])undrift(?:\.exe)?['\"]? hook [A-Z][A-Za-z]+ --client=")
 
 
@@ -93,24 +91,3 @@ def command(program: Sequence[str], client: str, home: Path, client_home: Path) 
         return shlex.join([*words, *([f"--part={part}"] if part else [])])
 
     return make
-
-
-def hook(command_line: str, **more: Any) -> Mapping[str, Any]:
-    """Return one hook in the format of the clients' settings."""
-    return {"type": "command", "command": command_line, **more}
-
-
-def hook_groups(make: Callable[[str, int], str]) -> Groups:
-    """Return the entries of a client that takes the text in two parts, and matches the start of a session by its kind."""
-
-    def group(event: str, part: int, **matcher: str) -> dict[str, object]:
-        return {**matcher, "hooks": [hook(make(event, part), timeout=_TIMEOUT_S)]}
-
-    return {
-        "PreCompact": [group("PreCompact", 0)],
-        "SessionStart": [
-            group("SessionStart", 1, matcher="compact"),
-            group("SessionStart", 2, matcher="compact"),
-            group("SessionStart", 0, matcher="startup|resume"),
-        ],
-    }

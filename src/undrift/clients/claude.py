@@ -5,15 +5,12 @@ in two parts; a ``PreCompact`` hook must print nothing, as that would reach the 
 ``UserPromptSubmit`` hook is shown before the request is sent, and is no part of it.
 """
 
-from collections.abc import Callable
 from pathlib import Path
 
-from undrift.clients.base import EntryScope, HookedClient, hook, hook_groups
-from undrift.clients.hookfile import Groups
+from undrift.clients.base import EntryScope, HookedClient
+from undrift.clients.events import hook_groups
 
 __all__ = ["CLIENT"]
-
-_MESSAGE_TIMEOUT_S = 5
 
 
 def _settings(scope: EntryScope) -> Path:
@@ -22,10 +19,6 @@ def _settings(scope: EntryScope) -> Path:
     return scope.client_home / "settings.json"
 
 
-def _groups(make: Callable[[str, int], str]) -> Groups:
-    """Return the entries; each message waits for the last one, so that it has less time."""
-    said = hook(make("UserPromptSubmit", 0), timeout=_MESSAGE_TIMEOUT_S)
-    return {**hook_groups(make), "UserPromptSubmit": [{"hooks": [said]}]}
-
-
-CLIENT = HookedClient("claude", "Claude Code", ".claude", "CLAUDE_CONFIG_DIR", _settings, _groups)
+CLIENT = HookedClient(
+    "claude", "Claude Code", ".claude", "CLAUDE_CONFIG_DIR", _settings, lambda make: hook_groups("claude", make)
+)

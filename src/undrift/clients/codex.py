@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from undrift.clients.base import EntryScope, HookedClient, hook_groups
+from undrift.clients.base import EntryScope, HookedClient
+from undrift.clients.events import hook_groups
 
 __all__ = ["CLIENT"]
 
@@ -17,6 +18,6 @@ CLIENT = HookedClient(
     ".codex",
     "CODEX_HOME",
     _settings,
-    hook_groups,
+    lambda make: hook_groups("codex", make),
     notes=("Codex runs a new hook only after you have looked at it: start codex, type /hooks and trust the new ones.",),
 )

@@ -1,8 +1,9 @@
-"""One checked call of a hook, and the folders where each client records its sessions."""
+"""One checked call of a hook, its options, and the folders where each client records its sessions."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from undrift.hooks.home import folder_of
 from undrift.hooks.transcript import Transcript
@@ -10,7 +11,12 @@ from undrift.settings import environment, working_folder
 from undrift.settings.folder import existing_folder, named_folder
 from undrift.values.project import Place
 
-__all__ = ["CLIENTS", "HookCall", "Layout"]
+__all__ = ["CLIENTS", "HookCall", "Layout", "MOST_PARTS", "Options", "text_of"]
+
+MOST_PARTS = 2
+"""The most parts of a text: each is one entry in the settings of a client."""
+
+_LONGEST_CHARACTERS = 4_096
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +35,21 @@ CLIENTS: Mapping[str, Layout] = {
 
 
 @dataclass(frozen=True, slots=True)
+class Options:
+    """The options in the command that ``undrift install`` has registered.
+
+    `home`: absolute path; None for ``~/.undrift``. `client_home`: the client's own folder, absolute; None for the usual
+    one. `now`: do the slow work in this process and not in one of its own.
+    """
+
+    client: str = "claude"
+    home: str | None = None
+    client_home: str | None = None
+    part: int = 1
+    now: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class HookCall:
     """One checked call of a hook.
 
@@ -36,6 +57,7 @@ class HookCall:
         source: Why a session starts: ``startup``, ``resume``, ``clear``, ``compact``; else empty.
         at_ms: When a compaction was announced; None if it is over.
         trigger: Of that compaction: ``auto`` or ``manual``; empty if it is not said.
+        payload: As the client gave it; what is not a field above is not checked.
     """
 
     client: str
@@ -47,6 +69,8 @@ class HookCall:
     home: Path
     at_ms: int | None = None
     trigger: str = ""
+    payload: Mapping[str, Any] = field(default_factory=dict)
+    options: Options = Options()
 
     @property
     def format(self) -> str:
@@ -71,3 +95,9 @@ class HookCall:
     def open(self) -> Transcript:
         """Open the session's file; it raises the same errors as `Transcript.open`."""
         return Transcript.open(self.transcript, self.sessions)
+
+
+def text_of(payload: Mapping[str, Any], name: str) -> str:
+    """Return a text of a payload; empty if it is none, or too long to be one."""
+    value = payload.get(name)
+    return value if isinstance(value, str) and len(value) <= _LONGEST_CHARACTERS else ""

@@ -4,7 +4,8 @@ import contextlib
 import sys
 from collections.abc import Sequence
 
-from undrift.hooks.answer import Options, answer
+from undrift.hooks.answer import answer
+from undrift.hooks.call import MOST_PARTS, Options
 from undrift.hooks.home import note
 
 __all__ = ["LARGEST_INPUT_BYTES", "options_of", "read_input", "start"]
@@ -68,7 +69,7 @@ def options_of(arguments: Sequence[str]) -> tuple[str, Options]:
     if len(words) != 1:
         raise ValueError(f"wants one EVENT, got {len(words)}")
     part = found.get("--part", "1")
-    if part not in ("1", "2"):
-        raise ValueError("--part must be 1 or 2")
+    if part not in map(str, range(1, MOST_PARTS + 1)):
+        raise ValueError(f"--part must be a number from 1 to {MOST_PARTS}")
     home, client_home = found.get("--home") or None, found.get("--client-home") or None
     return words[0], Options(found.get("--client") or "claude", home, client_home, int(part), now=now)
