@@ -18,7 +18,7 @@ _NAME = "rules.json"
 _VERSION = 1
 _MOST_RULES = 400
 _MOST_CHARACTERS = 1_000
-"""Of one text in the file; a rule is a sentence, seldom over 400."""
+"""The longest text in the file; a rule is a sentence, seldom over 400."""
 
 _MOST_LATER = 8
 _LONGEST_WHERE = 300
