@@ -26,9 +26,9 @@ from bench.restore_data import (
     entries_before,
     judges,
     lessons_of,
-    raw_tail,
     recorded_below,
 )
+from undrift.bench.restore import raw_tail
 from undrift.core.autopsy.findings import Held
 from undrift.core.restore import restore, weights
 from undrift.core.restore.weights import Model

@@ -1,9 +1,10 @@
 """The figures of README that were measured: ``python -m bench.readme [DIR...]``.
 
-Without DIR, the parts of README.md between ``<!-- figures: NAME -->`` and ``<!-- end -->`` are written from docs/figures.json.
+Without DIR, the parts of README.md and docs/restore.md between ``<!-- figures: NAME -->`` and ``<!-- end -->`` are written from docs/figures.json.
 With DIR, the same tables are measured on the recordings below it and printed; build/figures.json gets the figures.
 """
 
+import hashlib
 import json
 import sys
 from collections.abc import Mapping, Sequence
@@ -11,10 +12,11 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from bench.restore_figures import BUDGET_TOKENS, CLIENTS, figures, recordings
 from undrift.bench.cost import AT_THE_CLIENTS_LIMIT
 from undrift.bench.cost import measure as priced
 from undrift.bench.drift import FRACTIONS, measure
+from undrift.bench.restore import measure as judged
+from undrift.bench.restore_report import restore_tables
 from undrift.bench.sessions import sessions_in
 from undrift.errors import UndriftError
 
@@ -27,11 +29,11 @@ _SYSTEMS = ("recency", "undrift")
 _TEXTS = {
     "summary": "client's own summary",
     "today": "client of today",
-    "tail": "last 5,000 tokens",
-    "restore": "restore text",
-    "today_both": "today and restore text",
+    "tail@5000": "last 5,000 tokens",
+    "restore@5000": "restore, 5,000",
+    "restore@10000": "restore, 10,000",
+    "today_restore@10000": "today and 10,000",
 }
-_OF_TODAY = ("today", "today_both")
 _PRICES = {"own": "as recorded", "5m .10": "5 minutes, .10", "1h .05": "an hour, .05"}
 _BUDGETS_PRICED = ("auto", AT_THE_CLIENTS_LIMIT)
 _NAMES = {"claude-code": "Claude Code", "codex": "Codex"}
@@ -70,39 +72,23 @@ def restore_part(told: Mapping[str, Any]) -> str:
         return "No session was compacted after 15 calls or more."
     lines = [
         _source(told, "restore"),
-        "Means over the compactions, with 95% intervals; the last 5,000 tokens are a plain baseline. The client of today also",
-        "attaches the files that it used last: as recorded, else simulated, which flatters it.",
+        "Means over the compactions, with 95% intervals; the last tokens are a plain baseline. The client of today also attaches",
+        "the files that it used last: as recorded, else simulated, which flatters it.",
         "",
         "```",
     ]
     for client, parts in clients.items():
         whole = parts["all"]
         counts = ", ".join(f"{whole[name]} {name}" for name in ("compactions", "sessions", "repositories"))
-        lines += [f"{_NAMES[client]}: {counts}", f"{'':<23}{'identifiers':<28}{'lines of code':<26}tokens"]
-        puts_back = whole["today"] != whole["summary"]
-        for system, name in _TEXTS.items():
-            if puts_back or system not in _OF_TODAY:
-                cells = [*_bars(whole[system]), ""]
-                lines.append(f"{name:<23}{cells[0]:<28}{cells[1]:<26}{whole[system]['mean_tokens']:>6,}")
+        lines += [f"{_NAMES[client]}: {counts}", f"{'':<22}{'identifiers':<28}{'lines of code':<26}tokens"]
+        texts = whole["texts"]
+        for name, words in _TEXTS.items():
+            if name != "today" or texts["today"] != texts["summary"]:
+                cells = [*_bars(texts[name]), ""]
+                lines.append(f"{words:<22}{cells[0]:<28}{cells[1]:<26}{texts[name]['mean_tokens']:>6,}")
     lines.append("```")
     if "independent" in told:
-        fitted = [
-            f"{parts['transcripts']['compactions']} of the {parts['all']['compactions']} compactions of {_NAMES[client]}"
-            for client, parts in clients.items()
-        ]
-        lines += [
-            "",
-            f"undrift was tuned on {' and '.join(fitted)}. Independent programs measured",
-            "other recordings, which had no part in the tuning, and found (identifiers / lines of code):",
-        ]
-        found = []
-        for client, runs in told["independent"]["clients"].items():
-            shares = [
-                f"{_percent(run['identifiers'])}% / {_percent(run['lines'])}% on {run['compactions']} compactions"
-                for run in runs
-            ]
-            found.append(f"{_NAMES[client]} {' and '.join(shares)}")
-        lines.append(f"{'; '.join(found)}.")
+        lines += [told["restore"]["judged"]]
     return "\n".join(lines)
 
 
@@ -203,10 +189,13 @@ def _cell(row: Mapping[str, Any]) -> str:
 PARTS = {"cost": cost_part, "restore": restore_part, "windows": windows_part}
 """The parts of README that are written from figures, by their names in its comments."""
 
+PAGES = {"restore-tables": lambda told: restore_tables(told["restore"])}
+"""The same of docs/restore.md."""
+
 
 def with_parts(text: str, told: Mapping[str, Any]) -> str:
-    """Return README's text with each part written from the figures."""
-    for name, part in PARTS.items():
+    """Return the text of README or a page with each part written from the figures."""
+    for name, part in (PARTS | PAGES).items():
         head, mark, rest = text.partition(f"<!-- figures: {name} -->\n")
         if mark:
             text = f"{head}{mark}{part(told)}\n{rest[rest.index('<!-- end -->') :]}"
@@ -229,13 +218,28 @@ def measured_on(folders: Sequence[Path]) -> dict[str, Any]:
             "recordings": [recordings(folders[0])],
             "rows": [row.as_value() for row in costs.rows],
         },
-        "restore": figures(folders, BUDGET_TOKENS, CLIENTS) | {"command": f"python -m bench.restore_figures {named}"},
+        "restore": {
+            "command": f"undrift bench restore {named}",
+            "date": date.today().isoformat(),  # noqa: DTZ011 - the day on the wall
+            "recordings": [recordings(folder) for folder in folders],
+            **judged(folders, progress=_say).as_value(),
+        },
         "windows": {
             "command": command,
             "date": date.today().isoformat(),  # noqa: DTZ011 - the day on the wall
             "recordings": [recordings(folders[0])],
             "rows": rows,
         },
+    }
+
+
+def recordings(folder: Path) -> dict[str, Any]:
+    """Say which recordings these were, so that a reader who has them can tell."""
+    manifest = next(iter(sorted(folder.rglob("MANIFEST.json"))), None)
+    return {
+        "name": folder.name,
+        "files": sum(1 for _ in folder.rglob("*.jsonl")),
+        "manifest_sha256": manifest and hashlib.sha256(manifest.read_bytes()).hexdigest(),
     }
 
 
@@ -252,9 +256,9 @@ def _row(value: Mapping[str, Any]) -> dict[str, Any]:
 def main(arguments: Sequence[str]) -> int:
     """Write README's figures, or measure a reader's own."""
     if not arguments:
-        readme = _ROOT / "README.md"
         told = json.loads((_ROOT / "docs" / "figures.json").read_text(encoding="utf-8"))
-        readme.write_text(with_parts(readme.read_text(encoding="utf-8"), told), encoding="utf-8")
+        for page in (_ROOT / "README.md", _ROOT / "docs" / "restore.md"):
+            page.write_text(with_parts(page.read_text(encoding="utf-8"), told), encoding="utf-8")
         return 0
     try:
         told = measured_on([Path(folder).resolve() for folder in arguments])

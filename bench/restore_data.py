@@ -32,7 +32,6 @@ __all__ = [
     "entries_before",
     "judges",
     "lessons_of",
-    "raw_tail",
     "recorded_below",
 ]
 
@@ -228,16 +227,3 @@ def judges(session: Recorded) -> Iterator[Judge]:
                 learned.lines.update(lines_of(step.entry.content))
         taken = cut.index
         yield Judge(cut, learned)
-
-
-def raw_tail(steps: Iterable[Step], budget_tokens: int) -> str:
-    """Give the end of a history, `budget_tokens` x 4 characters of it: what any better choice is measured against."""
-    left = budget_tokens * 4
-    texts: list[str] = []
-    for step in reversed(tuple(steps)):
-        if left <= 0:
-            break
-        if step.kind not in ("silent", "system"):
-            texts.append(step.entry.content[-left:])
-            left -= len(step.entry.content)
-    return "\n".join(reversed(texts))

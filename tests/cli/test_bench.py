@@ -12,7 +12,7 @@ def test_the_older_spelling_says_where_the_measure_is_now(name: str):
     result = undrift("bench", name, "--rounds", "1", "--json")
     assert result.exit_code == 1
     assert f"python -m bench.run {name}" in result.stderr
-    assert name not in undrift("bench", "--help").stdout
+    assert name not in undrift("bench", "--help").stdout.split()
 
 
 def test_the_store_is_measured_beside_plain_sqlite():

@@ -89,11 +89,11 @@ def worst(expression: re.Pattern, method: str) -> tuple[float, str]:
         found.append((max(short, long), f"{before[:40]!r} then {body[:40]!r}", before, body))
     most, said, before, body = max(found)
     if most > MOST_SECONDS / 2:  # perhaps the machine was busy: the best of three, each beside the reference
-        again = []
+        speeds, again = [], []
         for _ in range(3):
-            speed = reference() / REFERENCE_SECONDS
-            again.append(max(cost(before, body, SHORT), cost(before, body, LONG) if most < 10 else most) / speed)
-        most = min(again)
+            speeds.append(reference() / REFERENCE_SECONDS)
+            again.append(max(cost(before, body, SHORT), cost(before, body, LONG) if most < 10 else most))
+        most = min(again) / min(speeds)
     return most, said
 
 

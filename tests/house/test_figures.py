@@ -11,9 +11,9 @@ import pytest
 
 from bench.readme import PARTS, measured_on, with_parts
 from bench.readme import main as readme
-from bench.restore_figures import table
 from tests.cli.builders import long_session, undrift, written
 from tests.report.builders import compacted_session
+from undrift.bench.restore_report import restore_tables
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -99,7 +99,7 @@ def test_a_reader_gets_the_same_tables_of_recordings_of_his_own(
     told = measured_on([tmp_path])
     text = "\n".join(part(told) for part in PARTS.values())
     assert "Claude Code: 1 compactions, 1 sessions, 1 repositories" in text
-    assert f"by `python -m bench.restore_figures {tmp_path.name}`" in text
+    assert f"by `undrift bench restore {tmp_path.name}`" in text
     assert re.search(r"^\| half of the session \| \.\d{3} ", text, re.M)
     assert re.search(r"^\| as recorded \| 0 of 2 \| 1\.00 \| ", text, re.M)
     assert readme([str(tmp_path / "none")]) == 1
@@ -123,7 +123,8 @@ def test_what_independent_runs_gave_stands_beside_it() -> None:
 
 
 def test_the_page_of_restore_has_the_same_figures() -> None:
-    assert table(FIGURES["restore"]) in RESTORE, "copy what python -m bench.restore_figures prints of docs/figures.json"
+    assert with_parts(RESTORE, FIGURES) == RESTORE, "run `make figures`"
+    assert restore_tables(FIGURES["restore"]) in RESTORE
     said = flat(RESTORE)
     for client in FIGURES["outside"]["clients"].values():
         shares = ["{macro:.2f} ({low:.2f} to {high:.2f})".format(**client[kind]) for kind in ("identifiers", "lines")]

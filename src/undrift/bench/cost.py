@@ -14,7 +14,7 @@ from typing import Any
 from undrift import __version__
 from undrift.bench.cost_report import CostOutcome, CostReport, CostRow
 from undrift.bench.sessions import COUNTER, Case, RecordedSessions
-from undrift.core.autopsy.examine import CompactionRecord
+from undrift.core.autopsy.native import CompactionRecord
 from undrift.errors import InputError
 from undrift.recordings.figures import compaction_records, recorded_figures
 from undrift.recordings.files import open_recording

@@ -49,6 +49,7 @@ _BENCH = CommandGroup(
     rooms={
         "cost": ("undrift.cli.bench_cost:cost_command", "Compare its cost with sending everything."),
         "drift": ("undrift.cli.bench:drift_command", "Measure how often needed text is in the window."),
+        "restore": ("undrift.cli.bench_restore:bench_restore_command", "Measure what a restore text holds."),
         "retrieval": ("undrift.cli.bench_retrieval:retrieval_command", "Measure memory search with your own models."),
     },
     moved={name: f"undrift.cli.bench:{name}_command" for name in ("overhead", "store")},

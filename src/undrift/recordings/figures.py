@@ -6,7 +6,7 @@ Law: only ever reads; an error names the file.
 import os
 from pathlib import Path
 
-from undrift.core.autopsy.examine import CompactionRecord
+from undrift.core.autopsy.native import CompactionRecord
 from undrift.errors import TranscriptError
 from undrift.transcripts import Recording
 from undrift.transcripts.figures import RecordedFigures, figures
@@ -42,5 +42,6 @@ def compaction_records(recording: Recording, recorded: RecordedFigures) -> dict[
             kept_ids=frozenset(boundary.kept_ids),
             kept_texts=boundary.kept_texts,
             encrypted=boundary.encrypted,
+            version=boundary.version,
         )
     return {index: record for index, record in records.items() if index in recording.compactions}

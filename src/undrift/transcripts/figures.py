@@ -27,6 +27,7 @@ _MARKS = (
     _INTERRUPTED,
 )
 _LONGEST_MODEL = 200
+_LONGEST_VERSION = 40
 _HEAD_LINES = 64
 """The first lines are always decoded: they name the session."""
 
@@ -38,6 +39,7 @@ class Boundary:
     Args:
         encrypted: Whether (part of) the summary cannot be read by anyone but the provider.
         has_answer: Whether the summary stands before it as an answer of the model, with the figures of its prompt.
+        version: The client's release; empty if it is not recorded.
     """
 
     line: int
@@ -48,6 +50,7 @@ class Boundary:
     kept_texts: tuple[str, ...] = ()
     encrypted: bool = False
     has_answer: bool = False
+    version: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +87,7 @@ class _FiguresReader:
     boundaries: list[Boundary] = field(default_factory=list)
     requests: list[CacheEvent] = field(default_factory=list)
     sub_agent: bool | None = None
+    version: str = ""
     seen: set[str] = field(default_factory=set)
     summary_due: bool = False
 
@@ -98,11 +102,12 @@ class _FiguresReader:
             self.seen.add(uuid)
         kind, at_ms = record.get("type"), milliseconds(record.get("timestamp"))
         if kind == "system" and record.get("subtype") == "compact_boundary":
-            self.boundaries.append(_boundary(number, at_ms, object_at(record, "compactMetadata")))
+            boundary = _boundary(number, at_ms, object_at(record, "compactMetadata"))
+            self.boundaries.append(replace(boundary, version=text_at(record, "version")[:_LONGEST_VERSION]))
             self.summary_due = True
         elif kind == "user" and record.get("isCompactSummary"):
             if not self.summary_due:  # written by a client that marks no boundary
-                self.boundaries.append(Boundary(number, at_ms))
+                self.boundaries.append(Boundary(number, at_ms, version=text_at(record, "version")[:_LONGEST_VERSION]))
             self.summary_due = False
         elif _is_request(record):
             self.requests.append(CacheEvent(number, at_ms, "request"))
@@ -119,8 +124,9 @@ class _FiguresReader:
         if kind == "session_meta" and self.sub_agent is None:
             source = payload.get("source")
             self.sub_agent = isinstance(source, dict) and "subagent" in source
+            self.version = text_at(payload, "cli_version")[:_LONGEST_VERSION]
         elif kind == "compacted":
-            self.boundaries.append(_replaced(number, at_ms, payload))
+            self.boundaries.append(replace(_replaced(number, at_ms, payload), version=self.version))
         elif kind == "event_msg" and payload.get("type") == "token_count":
             info = object_at(payload, "info")
             last, total = object_at(info, "last_token_usage"), object_at(info, "total_token_usage")

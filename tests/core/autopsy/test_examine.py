@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from undrift.core.autopsy.bill import SentPrompt
-from undrift.core.autopsy.examine import CompactionRecord, autopsy
+from undrift.core.autopsy.examine import autopsy
 from undrift.core.autopsy.findings import Autopsy
+from undrift.core.autopsy.native import CompactionRecord
 from undrift.core.cost import Prices
 from undrift.values.window import ContextEntry, EntryType
 

@@ -17,48 +17,17 @@ from undrift.core.autopsy.bill import (
 from undrift.core.autopsy.fetches import ReadBefore
 from undrift.core.autopsy.findings import Autopsy, Compaction, Held, LostRule
 from undrift.core.autopsy.given import given_texts, use_of
+from undrift.core.autopsy.native import CompactionRecord, NativeTexts, native_texts
 from undrift.core.autopsy.steps import Step, steps_of
 from undrift.core.autopsy.used import WINDOW_CALLS, Learned, count_held, window_of
 from undrift.core.cost import Prices
 from undrift.core.text.tokens import characters_per_4
 from undrift.values.window import ContextEntry
 
-__all__ = ["CompactionRecord", "Restore", "autopsy"]
+__all__ = ["Restore", "autopsy"]
 
 Restore = Callable[[Sequence[ContextEntry]], str]
 """Returns the text that gives an agent back what its compaction removed."""
-
-_ATTACHED = frozenset({"compact_file_reference", "file"})
-"""Returns what a client attaches again by itself after a compaction."""
-
-
-@dataclass(frozen=True, slots=True)
-class CompactionRecord:
-    """The figures of a compaction, without its place; see `undrift.transcripts.figures.Boundary`.
-
-    Args:
-        line: Where it stands in the recording, from 1; prompts before it belong to the window before.
-        kept_ids: Beginnings of the ids of entries that stayed.
-    """
-
-    line: int = 0
-    at_ms: int | None = None
-    trigger: str = ""
-    tokens_before: int | None = None
-    kept_ids: frozenset[str] = frozenset()
-    kept_texts: tuple[str, ...] = ()
-    encrypted: bool = False
-
-
-@dataclass(slots=True)
-class _Native:
-    """The texts that a compaction left in the window: the client's summary, and what it kept or attached again."""
-
-    own: frozenset[int]
-    texts: list[str]
-    tokens: int
-    summary_tokens: int
-    place: int
 
 
 @dataclass(slots=True)
@@ -92,7 +61,7 @@ def autopsy(
     steps = steps_of(entries)
     session = _Examined(steps, records or {}, placed(prompts, steps), restore, prices)
     places = [index for index in sorted(set(compactions)) if any(step.kind == "call" for step in steps[:index])]
-    natives = {index: _native(session, index) for index in places}
+    natives = {index: native_texts(steps, index, session.records.get(index)) for index in places}
     sent = session.prompts or estimated_prompts(steps, {i: (n.tokens, n.place) for i, n in natives.items()})
     session.sent = sent
     found: list[Compaction] = []
@@ -124,34 +93,8 @@ def autopsy(
     )
 
 
-def _native(session: _Examined, index: int) -> _Native:
-    """Gather what the client put in at a compaction: up to the agent's next word, its summary and attached files."""
-    steps, record = session.steps, session.records.get(index, CompactionRecord())
-    own: set[int] = set()
-    place = index
-    for step in steps[index:]:
-        metadata = step.entry.metadata or {}
-        if metadata.get("role") == "assistant":
-            break
-        attachment = metadata.get("attachment")
-        if step.kind == "summary" or (step.kind == "client" and attachment in _ATTACHED):
-            own.add(step.index)
-            place = step.index + 1
-    texts = [steps[number].entry.content for number in sorted(own)]
-    tokens = sum(steps[number].entry.token_count for number in own)
-    written = sum(steps[number].entry.token_count for number in own if steps[number].kind == "summary")
-    kept = [
-        step.entry.content
-        for step in steps[:index]
-        if record.kept_ids and step.kind != "silent" and step.entry.id.rsplit(":", 1)[0] in record.kept_ids
-    ]
-    known = set(texts)
-    kept += [text for text in record.kept_texts if text not in known]
-    return _Native(frozenset(own), texts + kept, tokens + sum(map(characters_per_4, kept)), written, place)
-
-
 def _compaction(
-    session: _Examined, number: int, before: Sequence[Step], after: Sequence[Step], native: _Native
+    session: _Examined, number: int, before: Sequence[Step], after: Sequence[Step], native: NativeTexts
 ) -> Compaction:
     index = before[-1].index + 1
     record = session.records.get(index, CompactionRecord())
@@ -227,7 +170,7 @@ def _fetched(counted: Held, tokens: int) -> Held:
 
 
 def _lost_rules(
-    session: _Examined, stated: Sequence[LostRule], index: int, native: _Native, calls: int
+    session: _Examined, stated: Sequence[LostRule], index: int, native: NativeTexts, calls: int
 ) -> tuple[LostRule, ...]:
     """Give the rules that neither the summary nor anything after it mentions, to the session's end."""
     later = session.steps[index:]

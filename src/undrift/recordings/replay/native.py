@@ -5,7 +5,7 @@ Law: the trajectory is the recorded one. A text that the agent fetched again aft
 
 from collections.abc import Mapping, Sequence
 
-from undrift.core.autopsy.examine import CompactionRecord
+from undrift.core.autopsy.native import CompactionRecord
 from undrift.core.autopsy.survival import Needs
 from undrift.core.cost import OUTPUT_PRICE
 from undrift.recordings.replay.history import ReplayedHistory, Restart

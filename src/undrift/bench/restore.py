@@ -1,0 +1,191 @@
+"""The share of what agents needed after recorded compactions that a text holds: `undrift bench restore`.
+
+For each compaction after at least 15 calls: the identifiers and lines of code that the agent had learned before and used
+in its next 30 calls. The texts are the client's own summary with what it attached, the same with the files that a client of
+today attaches, the last tokens of the history, `undrift.restore`, and that on top of the client of today.
+
+Law: only reads. `undrift.core.autopsy.used` says what a need is, and when a text holds it. Sessions continue and
+repeat each other: a compaction counts once.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from undrift.bench.put_back import files_put_back
+from undrift.bench.restore_report import JudgedCompaction, RestoreReport
+from undrift.bench.sessions import files_below
+from undrift.core.autopsy.findings import Held
+from undrift.core.autopsy.given import given_texts
+from undrift.core.autopsy.native import CompactionRecord, NativeTexts, native_texts
+from undrift.core.autopsy.steps import Step, steps_of
+from undrift.core.autopsy.used import Learned, Used, count_held, window_of
+from undrift.core.restore import restore
+from undrift.core.text.references import Reference
+from undrift.core.text.tokens import characters_per_4
+from undrift.errors import TranscriptError
+from undrift.profiles import PROFILES, GivenBack
+from undrift.recordings.autopsy import names_a_compaction
+from undrift.recordings.figures import compaction_records, recorded_figures
+from undrift.recordings.files import open_recording
+from undrift.values.window import ContextEntry
+
+__all__ = ["BUDGETS_TOKENS", "CLIENTS", "RestoredText", "measure", "raw_tail"]
+
+BUDGETS_TOKENS = (5_000, 10_000)
+CLIENTS = ("claude-code", "codex")
+"""The formats whose compactions are judged."""
+
+RestoredText = Callable[[Sequence[ContextEntry], int, GivenBack], str]
+"""Writes a text of at most so many tokens from the entries before a compaction, beside what the client gives back."""
+
+_NOTHING = GivenBack()
+_LEAST_CALLS = 15
+"""Before a compaction: with fewer, there is not much to lose."""
+
+_GIVES_BACK = {profile.format: profile.gives_back for profile in PROFILES.values() if profile.format}
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """One compaction, ready for texts to be judged."""
+
+    record: CompactionRecord
+    before: Sequence[Step]
+    native: NativeTexts
+    learned: Learned
+    used: Used
+
+    def held(self, texts: Sequence[str], *, strict: bool) -> frozenset[Reference]:
+        return self.learned.references_held(self.used, texts, strict=strict)
+
+
+def measure(
+    paths: Iterable[Path],
+    *,
+    budgets: Sequence[int] = BUDGETS_TOKENS,
+    clients: Collection[str] = CLIENTS,
+    restored: RestoredText | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> RestoreReport:
+    """Judge the texts at each compaction of the sessions.
+
+    Args:
+        paths: Recorded sessions and folders of them.
+        budgets: The sizes of the restore texts, each at least 1 token of 4 characters.
+        clients: Keys of `undrift.transcripts.FORMATS`; recordings of others are left out.
+        restored: What writes the texts that are judged; None: `undrift.core.restore.restore`.
+        progress: Called with the name of each file that is read.
+
+    Raises:
+        InputError: A folder cannot be read.
+    """
+    sizes = tuple(sorted(set(budgets)))
+    texts = partial(_texts, restored=restored or _restored, budgets=sizes)
+    found: list[JudgedCompaction] = []
+    left_out: Counter[str] = Counter()
+    seen: set[tuple[int | None, int, tuple[int, int]]] = set()
+    for given in paths:
+        for path in files_below(given):
+            if not names_a_compaction(path):
+                continue
+            progress(path.name)
+            try:
+                judged = list(_of_file(path, given, clients, texts))
+            except TranscriptError:
+                left_out["no recorded session"] += 1
+                continue
+            for key, one in judged:
+                if key not in seen:
+                    found.append(one)
+                seen.add(key)
+    return RestoreReport(tuple(found), sizes, left_out)
+
+
+def _of_file(
+    path: Path, given: Path, clients: Collection[str], texts_of: Callable[..., Iterator[tuple[str, Held]]]
+) -> Iterator[tuple[tuple[int | None, int, tuple[int, int]], JudgedCompaction]]:
+    recording = open_recording(path)
+    recorded = recorded_figures(path, recording.format)
+    if recording.format not in clients or recorded.sub_agent:
+        return
+    records = compaction_records(recording, recorded)
+    repository, mark, _ = path.name.partition("__")
+    for judged in _judged(steps_of(recording.entries), recording.compactions, records):
+        needed = (judged.used.count("identifier"), judged.used.count("line"))
+        if not any(needed):
+            continue
+        texts = dict(texts_of(judged, gives_back=_GIVES_BACK.get(recording.format, _NOTHING)))
+        at_ms = judged.record.at_ms or judged.before[-1].entry.timestamp or None
+        yield (
+            (at_ms, judged.before[-1].call, needed),
+            JudgedCompaction(
+                folder=given.name,
+                client=recording.format,
+                version=judged.record.version,
+                repository=repository if mark else path.parent.name,
+                session=str(path),
+                needed=needed,
+                held={name: (one.identifiers, one.lines) for name, one in texts.items()},
+                tokens={name: one.tokens for name, one in texts.items()},
+                recorded=judged.native.has_attached,
+            ),
+        )
+
+
+def _judged(
+    steps: Sequence[Step], compactions: Sequence[int], records: dict[int, CompactionRecord]
+) -> Iterator[_Judged]:
+    """Yield the compactions with enough calls before them; each is good until the next is asked for."""
+    learned, taken = Learned(), 0
+    places = [place for place in sorted(set(compactions)) if place and any(s.kind == "call" for s in steps[:place])]
+    for number, place in enumerate(places):
+        for step in steps[taken:place]:
+            learned.take(step)
+        taken = place
+        if steps[place - 1].call < _LEAST_CALLS:
+            continue
+        record = records.get(place, CompactionRecord())
+        after = steps[place : places[number + 1] if number + 1 < len(places) else len(steps)]
+        native = native_texts(steps, place, record)
+        own = native.own | given_texts(after).places
+        yield _Judged(record, steps[:place], native, learned, learned.used_in(window_of(after), own))
+
+
+def _texts(
+    judged: _Judged, *, restored: RestoredText, budgets: Sequence[int], gives_back: GivenBack
+) -> Iterator[tuple[str, Held]]:
+    """Yield what each text holds."""
+    entries = [step.entry for step in judged.before]
+    native = judged.held(judged.native.texts, strict=False)
+    yield "summary", count_held(native, judged.native.tokens)
+    attaches = gives_back.files and not judged.native.has_attached
+    files = files_put_back(entries) if attaches else ""
+    today = native | judged.held([files], strict=True)
+    today_tokens = judged.native.tokens + characters_per_4(files)
+    yield "today", count_held(today, today_tokens)
+    for tokens in budgets:
+        for name, text in (("tail", raw_tail(judged.before, tokens)), ("restore", restored(entries, tokens, _NOTHING))):
+            yield f"{name}@{tokens}", count_held(judged.held([text], strict=True), characters_per_4(text))
+        beside = restored(entries, tokens, gives_back)
+        together = today | judged.held([beside], strict=True)
+        yield f"today_restore@{tokens}", count_held(together, today_tokens + characters_per_4(beside))
+
+
+def _restored(entries: Sequence[ContextEntry], tokens: int, gives_back: GivenBack) -> str:
+    return restore(entries, budget_tokens=tokens, count=characters_per_4, gives_back=gives_back).text
+
+
+def raw_tail(steps: Iterable[Step], budget_tokens: int) -> str:
+    """Return the end of a history, `budget_tokens` x 4 characters of it: what any better choice is measured against."""
+    left = budget_tokens * 4
+    texts: list[str] = []
+    for step in reversed(tuple(steps)):
+        if left <= 0:
+            break
+        if step.kind not in ("silent", "system"):
+            texts.append(step.entry.content[-left:])
+            left -= len(step.entry.content)
+    return "\n".join(reversed(texts))

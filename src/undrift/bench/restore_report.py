@@ -1,0 +1,208 @@
+"""The result of `undrift bench restore`, as values, as a table and as one JSON.
+
+Law: a figure of a client is the mean of its compactions' shares, with the 95% interval that comes from drawing the
+compactions again; the share of all needs together stands beside it. The same compactions give the same figures.
+"""
+
+import json
+import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+__all__ = ["JudgedCompaction", "KINDS", "RestoreReport", "figures_of", "restore_tables"]
+
+KINDS = ("identifiers", "lines")
+_DRAWS = 10_000
+_SEED = 17
+_LEAST_OF_VERSIONS = 5
+"""Neighbouring versions stand together until they have so many compactions."""
+
+_WORDS = {
+    "summary": "the client's own summary",
+    "today": "summary and files, as a client of today",
+    "tail": "the last {tokens:,} tokens",
+    "restore": "the restore text of {tokens:,}",
+    "today_restore": "today and the restore text of {tokens:,}",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedCompaction:
+    """One compaction: where it was recorded, what was needed after it, and what each text held of that.
+
+    Args:
+        needed: Identifiers and lines that the agent used in its next 30 calls and had learned before.
+        held: Of these, for each text, such as ``summary`` or ``restore@5000``.
+        tokens: The size of each text in characters / 4.
+        recorded: Whether the recording holds what the client attached again; else it is simulated.
+    """
+
+    folder: str
+    client: str
+    version: str
+    repository: str
+    session: str
+    needed: tuple[int, int]
+    held: Mapping[str, tuple[int, int]]
+    tokens: Mapping[str, int]
+    recorded: bool = False
+
+    def share(self, text: str, kind: int) -> float | None:
+        """Return the held share of identifiers (0) or lines (1); None if none was needed."""
+        return self.held[text][kind] / self.needed[kind] if self.needed[kind] else None
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreReport:
+    """All compactions that were judged. `budgets`: the sizes of the restore texts in tokens, ascending."""
+
+    found: tuple[JudgedCompaction, ...]
+    budgets: tuple[int, ...]
+    left_out: Mapping[str, int]
+
+    def as_value(self) -> dict[str, Any]:
+        """Return all figures: for each client over all, by folder, by version and by repository."""
+        clients = {}
+        for client in sorted({one.client for one in self.found}):
+            own = [one for one in self.found if one.client == client]
+            clients[client] = {
+                "all": figures_of(own),
+                "folders": _grouped(own, lambda one: one.folder),
+                "versions": {name: figures_of(some) for name, some in _by_version(own)},
+                "repositories": _grouped(own, lambda one: one.repository),
+            }
+        return {"budgets": list(self.budgets), "clients": clients, "left_out": dict(self.left_out)}
+
+    def as_json(self) -> str:
+        """Return all figures as one line of JSON."""
+        return json.dumps(self.as_value(), ensure_ascii=False) + "\n"
+
+    def as_markdown(self) -> str:
+        """Return the figures as Markdown, see `restore_tables`."""
+        return restore_tables(self.as_value()) + "\n"
+
+
+_HEAD = (
+    "| recordings | text | identifiers: mean (95%), all needs | lines: mean (95%), all needs | tokens |",
+    "| --- | --- | --- | --- | --- |",
+)
+
+
+def restore_tables(value: Mapping[str, Any]) -> str:
+    """Write figures as Markdown: for each client a table of all texts, over all and by folder, and one by version.
+
+    `value`: as `RestoreReport.as_value` gives it.
+    """
+    parts = []
+    for client, figures in value["clients"].items():
+        rows = _rows(f"{client}, all", figures["all"])
+        if len(figures["folders"]) > 1:
+            for name, some in figures["folders"].items():
+                rows += _rows(name, some)
+        parts.append("\n".join((*_HEAD, *rows)))
+        if len(figures["versions"]) > 1:
+            parts.append(_versions(client, figures["versions"]))
+    return "\n\n".join(parts)
+
+
+def _versions(client: str, versions: Mapping[str, Any]) -> str:
+    """Write the means alone, a line for each group of versions."""
+    texts = list(next(iter(versions.values()))["texts"])
+    lines = [
+        f"| {client}, version | compactions | " + " | ".join(map(_text_words, texts)) + " |",
+        "| --- | --- |" + " --- |" * len(texts),
+    ]
+    for name, figures in versions.items():
+        cells = [" / ".join(_mean(figures["texts"][text].get(kind)) for kind in KINDS) for text in texts]
+        lines.append(f"| {name or 'not recorded'} | {figures['compactions']} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _text_words(name: str) -> str:
+    text, _, tokens = name.partition("@")
+    return _WORDS[text].format(tokens=int(tokens or 0))
+
+
+def _mean(value: Mapping[str, float] | None) -> str:
+    return "none" if value is None else f"{value['macro']:.2f}"
+
+
+def figures_of(found: Sequence[JudgedCompaction]) -> dict[str, Any]:
+    """Return the counts of some compactions, and what each text held: macro with its interval, and pooled."""
+    value: dict[str, Any] = {
+        "compactions": len(found),
+        "compactions_with_lines": sum(bool(one.needed[1]) for one in found),
+        "recorded": sum(one.recorded for one in found),
+        "sessions": len({one.session for one in found}),
+        "repositories": len({one.repository for one in found}),
+        "needs": {name: sum(one.needed[kind] for one in found) for kind, name in enumerate(KINDS)},
+        "texts": {},
+    }
+    for text in found[0].held if found else ():
+        row: dict[str, Any] = {}
+        for kind, name in enumerate(KINDS):
+            shares = [one.share(text, kind) for one in found]
+            known = [share for share in shares if share is not None]
+            if known:
+                low, high = _interval(shares)
+                pooled = sum(one.held[text][kind] for one in found) / sum(one.needed[kind] for one in found)
+                figures = {"macro": sum(known) / len(known), "low": low, "high": high, "pooled": pooled}
+                row[name] = {key: round(figure, 3) for key, figure in figures.items()}
+        row["mean_tokens"] = round(sum(one.tokens[text] for one in found) / len(found))
+        row["most_tokens"] = max(one.tokens[text] for one in found)
+        value["texts"][text] = row
+    return value
+
+
+def _interval(shares: Sequence[float | None]) -> tuple[float, float]:
+    """Return the 95% interval of the mean share; the compactions are drawn again with replacement."""
+    drawing = random.Random(_SEED)
+    means = []
+    for _ in range(_DRAWS):
+        drawn = [share for share in drawing.choices(shares, k=len(shares)) if share is not None]
+        if drawn:
+            means.append(sum(drawn) / len(drawn))
+    means.sort()
+    return means[round(0.025 * (len(means) - 1))], means[round(0.975 * (len(means) - 1))]
+
+
+def _grouped(found: Iterable[JudgedCompaction], key: Callable[[JudgedCompaction], str]) -> dict[str, Any]:
+    ordered = sorted(found, key=key)
+    return {name: figures_of(list(some)) for name, some in groupby(ordered, key)}
+
+
+def _by_version(found: Iterable[JudgedCompaction]) -> list[tuple[str, list[JudgedCompaction]]]:
+    """Group neighbouring versions, so that a group has some compactions; the newest group may have fewer."""
+    groups: list[tuple[str, str, list[JudgedCompaction]]] = []
+    for version, some in groupby(sorted(found, key=_number_of), lambda one: one.version):
+        if groups and len(groups[-1][2]) < _LEAST_OF_VERSIONS:
+            first, _, members = groups.pop()
+            groups.append((first, version, [*members, *some]))
+        else:
+            groups.append((version, version, list(some)))
+    return [(first if first == last else f"{first} to {last}", members) for first, last, members in groups]
+
+
+def _number_of(one: JudgedCompaction) -> tuple[tuple[int, ...], str]:
+    parts = one.version.split("-")[0].split(".")
+    return tuple(int(part) for part in parts if part.isdecimal()), one.version
+
+
+def _rows(about: str, figures: Mapping[str, Any]) -> list[str]:
+    needs = figures["needs"]
+    counts = (
+        f"{about}: {figures['compactions']} compactions ({figures['compactions_with_lines']} with lines), "
+        f"{figures['repositories']} repositories, {needs['identifiers']:,} / {needs['lines']:,} needs"
+    )
+    rows = []
+    for name, row in figures["texts"].items():
+        cells = [_cell(row.get(kind)) for kind in KINDS]
+        rows.append(f"| {counts} | {_text_words(name)} | {' | '.join(cells)} | {row['mean_tokens']:,} |")
+        counts = ""  # once, on the first of its rows
+    return rows
+
+
+def _cell(value: Mapping[str, float] | None) -> str:
+    return "none" if value is None else "{macro:.2f} ({low:.2f} to {high:.2f}), {pooled:.2f}".format(**value)
