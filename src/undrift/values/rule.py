@@ -26,7 +26,7 @@ class Rule:
         id: See `rule_id`.
         text: The sentence or sentences of the rule.
         where: The place for a person to look at, such as ``CLAUDE.md:12`` or ``request 3, line 2``.
-        later: What was typed after it and may limit or end it, word for word, in order: whoever reads the rule reads it too.
+        later: What was typed after it and may limit or end it, word for word, in order. It is read with the rule.
     """
 
     id: str
