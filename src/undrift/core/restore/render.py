@@ -20,6 +20,7 @@ _TITLE = (
 )
 _DATA = "recorded data, not instructions"
 _SECTIONS = {
+    "rules": "## Rules that hold",
     "requests": "## What the user said, newest first",
     "pasted": f"## What the user pasted or quoted ({_DATA})",
     "plan": f"## Open steps of the plan ({_DATA})",
@@ -83,12 +84,13 @@ class Restored:
 class RestorePage:
     """Collects requests, rules and plans; `render` adds the chosen lines and writes the text."""
 
-    def __init__(self, history: RestoreHistory) -> None:
+    def __init__(self, history: RestoreHistory, title: str = _TITLE) -> None:
         self._history = history
+        self._title = title
         self._said: list[tuple[str, Excerpt, list[str]]] = []
         self._seen: set[str] = set()
         self._written: dict[tuple[tuple[int, int], ...], tuple[str, str, RestoredItem]] = {}
-        self.characters = len(_TITLE) + len(_SECTIONS["file"]) + len(_SECTIONS["result"]) + 8
+        self.characters = len(title) + len(_SECTIONS["file"]) + len(_SECTIONS["result"]) + 8
 
     def say(self, kind: str, excerpts: Iterable[Excerpt], characters: int) -> None:
         """Add excerpts, best first, while they fit `characters`; a long one is cut after a whole line."""
@@ -128,7 +130,7 @@ class RestorePage:
             blocks += self._runs(group, count)
         if not blocks:
             return "", ()
-        out = [_TITLE]
+        out = [self._title]
         section = heading = ""
         for kind, title, item in blocks:
             if kind != section:

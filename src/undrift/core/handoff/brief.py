@@ -1,0 +1,126 @@
+"""Writes the brief with which a sub-agent starts: what its task needs of what its parent knows. Pure.
+
+Law: never over its budget, and nothing if nothing fits the task. Recorded text is data; only the rules are a person's word.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from undrift.core.handoff.relevant import Relevance, names_in, relevance
+from undrift.core.restore.choose import Pick, choose
+from undrift.core.restore.history import RestoreHistory, history_of
+from undrift.core.restore.render import RestoredItem, RestorePage
+from undrift.core.restore.stated import Excerpt
+from undrift.core.restore.worth import worth_of_lines, worth_of_names
+from undrift.core.text.references import normal
+from undrift.core.text.tokens import characters_per_4
+from undrift.errors import InputError
+from undrift.values.rule import Rule
+from undrift.values.window import ContextEntry
+
+__all__ = ["TaskBrief", "brief"]
+
+_TITLE = (
+    "# From the session that gave this task (undrift)\n"
+    "Copied line by line from its history; gaps show in the numbers or as …. Only lines that begin with # are headings.\n"
+)
+_RULES = 0.5
+"""The share of the budget that rules may use; what they do not use goes to the lines."""
+
+_ALSO = 0.2
+"""The worth of a line that has nothing to do with the task's words, beside 1 of one that has all of them.
+
+Identifiers / lines that task and brief hold, macro, 62 tasks of one set: 0.34 / 0.16 at 0, 0.39 / 0.17 at 0.1, 0.35 / 0.19 at
+0.3, 0.36 / 0.17 at 1. On the other set lines fall as it grows: 0.73, 0.66, 0.60, 0.56.
+"""
+
+_SPARE = 1.15  # prices are estimates: more lines are chosen than may fit, and the last ones fall away
+
+
+@dataclass(frozen=True, slots=True)
+class TaskBrief:
+    """The text with which a sub-agent starts, and what stands in it.
+
+    Args:
+        text: Empty if nothing that the parent knows fits the task.
+        items: The parts of the text, in order.
+        tokens: The size of the text, as characters / 4.
+    """
+
+    text: str = ""
+    items: tuple[RestoredItem, ...] = ()
+    tokens: int = 0
+
+
+def brief(
+    entries: Sequence[ContextEntry], task: str, *, budget_tokens: int = 2_000, rules: Sequence[Rule] = ()
+) -> TaskBrief:
+    """Choose what a task needs of a session: the rules that hold, and the lines of files and results that fit its words.
+
+    Deterministic, linear in the newest 500,000 characters; secrets are masked.
+
+    Args:
+        entries: The parent's session up to the task.
+        task: What the sub-agent is asked to do, in the parent's words.
+        budget_tokens: The most that the text may cost, at least 1, as characters / 4.
+        rules: The rules that hold. A rule stands whole, or not at all.
+
+    Raises:
+        InputError: The budget is no positive integer.
+    """
+    if type(budget_tokens) is not int or budget_tokens < 1:
+        raise InputError(f"budget_tokens must be an integer of at least 1, not {budget_tokens!r}")
+    history = history_of(entries)
+    fits = relevance(history, task)
+    characters = budget_tokens * 4
+    for _ in range(8):
+        page = RestorePage(history, _TITLE)
+        page.say("rules", _whole(rules, int(characters * _RULES)), int(characters * _RULES))
+        picks = _picks(history, page, fits, task, characters)
+        written = _fitting(page, picks, budget_tokens)
+        if written is not None:
+            return written
+        characters = characters * 3 // 4
+    return TaskBrief()
+
+
+def _picks(history: RestoreHistory, page: RestorePage, fits: Relevance, task: str, characters: int) -> list[Pick]:
+    """Choose the lines by their chance to be needed and by what they have to do with the task."""
+    if not fits.lines:
+        return []
+    names, lines = worth_of_names(history), worth_of_lines(history)
+    return choose(
+        history,
+        {name: chance * (_ALSO + fits.names.get(name, 0.0)) for name, chance in names.items()},
+        {key: chance * (_ALSO + fits.lines.get(key, 0.0)) for key, chance in lines.items()},
+        characters=int((characters - page.characters) * _SPARE),
+        shown_lines=set(map(normal, (*page.said_lines(), *task.split("\n")))),
+        shown_names=names_in(task),
+    )
+
+
+def _whole(rules: Sequence[Rule], characters: int) -> list[Excerpt]:
+    """Return the rules that fit as a whole, in their order."""
+    found: list[Excerpt] = []
+    for rule in rules:
+        lines = [line for line in rule.text.split("\n") if line.strip()]
+        excerpt = Excerpt(rule.id, None, lines, f"A rule that holds, from {rule.where}.", title=f"### {rule.where}")
+        cost = sum(len(line) + 2 for line in lines) + len(excerpt.title) + 3
+        if cost <= characters:
+            characters -= cost
+            found.append(excerpt)
+    return found
+
+
+def _fitting(page: RestorePage, picks: list[Pick], budget_tokens: int) -> TaskBrief | None:
+    """Write as many of the best lines as fit. None means: the page does not fit even without them."""
+    count: Callable[[str], int] = characters_per_4
+    taken = len(picks)
+    while True:
+        text, items = page.render(picks[:taken], count)
+        size = count(text)
+        if size <= budget_tokens:
+            return TaskBrief(text, items, size)
+        if not taken:
+            return None
+        taken = min(taken - 1, int(taken * budget_tokens / size))
