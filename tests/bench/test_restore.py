@@ -27,6 +27,20 @@ def test_a_large_compaction_counts_as_much_as_a_small_one() -> None:
     assert (row["mean_tokens"], row["most_tokens"]) == (50, 50)
 
 
+def test_a_text_has_a_price_in_each_prompt_and_holds_what_was_read_again() -> None:
+    one = JudgedCompaction(
+        "set", "codex", "1", "a", "a", (4, 0), {"summary": (1, 0)}, {"summary": 100}, turns=11, read_again=(3, 900), spared={"summary": (2, 500)}
+    )  # fmt: skip
+    report = RestoreReport((one,), (50,), {})
+    row = report.as_value()["clients"]["codex"]["all"]["texts"]["summary"]
+    assert (row["mean_cost_tokens"], row["spared"]) == (225, {"calls": 2.0, "tokens": 500})
+    assert (
+        "price of 11 prompts, in plain tokens | read again: 3.0 results, 900 tokens; of these held |"
+        in report.as_markdown()
+    )
+    assert "| the client's own summary | 100 | 225 | 2.0, 500 |" in report.as_markdown()
+
+
 def test_where_no_line_was_needed_there_is_no_figure_of_lines() -> None:
     report = RestoreReport((judged("one", (4, 0), (1, 0)),), (50,), {})
     assert "lines" not in report.as_value()["clients"]["codex"]["all"]["texts"]["restore@50"]
@@ -60,6 +74,11 @@ def test_recordings_are_counted_once_and_named(tmp_path: Path) -> None:
     assert part["texts"]["summary"]["identifiers"]["macro"] == 0.0
     assert part["texts"]["restore@5000"]["identifiers"]["macro"] == 1.0
     assert part["texts"]["today_restore@5000"]["lines"]["pooled"] == 1.0
+    assert (
+        part["read_again"]["calls"]
+        == part["texts"]["restore@5000"]["spared"]["calls"]
+        > part["texts"]["summary"]["spared"]["calls"]
+    )
     assert part == value["clients"]["claude-code"]["repositories"]["one"]
     shown = undrift("bench", "restore", folder, "--budget", "5k").stdout
     assert "claude-code, all: 1 compactions (1 with lines), 1 repositories, 10 / 2 needs" in shown

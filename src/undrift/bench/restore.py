@@ -17,13 +17,13 @@ from pathlib import Path
 from undrift.bench.put_back import files_put_back
 from undrift.bench.restore_report import JudgedCompaction, RestoreReport
 from undrift.bench.sessions import files_below
-from undrift.core.autopsy.findings import Held
+from undrift.core.autopsy.fetches import ReadBefore
 from undrift.core.autopsy.given import given_texts
 from undrift.core.autopsy.native import CompactionRecord, NativeTexts, native_texts
 from undrift.core.autopsy.steps import Step, steps_of
 from undrift.core.autopsy.used import Learned, Used, count_held, window_of
 from undrift.core.restore import restore
-from undrift.core.text.references import Reference
+from undrift.core.text.references import Reference, references_in
 from undrift.core.text.tokens import characters_per_4
 from undrift.errors import TranscriptError
 from undrift.profiles import PROFILES, GivenBack
@@ -50,13 +50,20 @@ _GIVES_BACK = {profile.format: profile.gives_back for profile in PROFILES.values
 
 @dataclass(frozen=True, slots=True)
 class _Judged:
-    """One compaction, ready for texts to be judged."""
+    """One compaction, ready for texts to be judged.
+
+    Args:
+        turns: The prompts up to the next compaction, as far as the recording goes.
+        read_again: For each result that repeats what had been read before: its tokens, and what of it was used.
+    """
 
     record: CompactionRecord
     before: Sequence[Step]
     native: NativeTexts
     learned: Learned
     used: Used
+    turns: int
+    read_again: tuple[tuple[int, frozenset[Reference]], ...]
 
     def held(self, texts: Sequence[str], *, strict: bool) -> frozenset[Reference]:
         return self.learned.references_held(self.used, texts, strict=strict)
@@ -105,7 +112,10 @@ def measure(
 
 
 def _of_file(
-    path: Path, given: Path, clients: Collection[str], texts_of: Callable[..., Iterator[tuple[str, Held]]]
+    path: Path,
+    given: Path,
+    clients: Collection[str],
+    texts_of: Callable[..., Iterator[tuple[str, frozenset[Reference], int]]],
 ) -> Iterator[tuple[tuple[int | None, int, tuple[int, int]], JudgedCompaction]]:
     recording = open_recording(path)
     recorded = recorded_figures(path, recording.format)
@@ -117,7 +127,8 @@ def _of_file(
         needed = (judged.used.count("identifier"), judged.used.count("line"))
         if not any(needed):
             continue
-        texts = dict(texts_of(judged, gives_back=_GIVES_BACK.get(recording.format, _NOTHING)))
+        texts = list(texts_of(judged, gives_back=_GIVES_BACK.get(recording.format, _NOTHING)))
+        held = {name: count_held(references, tokens) for name, references, tokens in texts}
         at_ms = judged.record.at_ms or judged.before[-1].entry.timestamp or None
         yield (
             (at_ms, judged.before[-1].call, needed),
@@ -128,22 +139,34 @@ def _of_file(
                 repository=repository if mark else path.parent.name,
                 session=str(path),
                 needed=needed,
-                held={name: (one.identifiers, one.lines) for name, one in texts.items()},
-                tokens={name: one.tokens for name, one in texts.items()},
+                held={name: (one.identifiers, one.lines) for name, one in held.items()},
+                tokens={name: one.tokens for name, one in held.items()},
+                turns=judged.turns,
+                read_again=_summed(tokens for tokens, _ in judged.read_again),
+                spared={
+                    name: _summed(tokens for tokens, needed in judged.read_again if needed and needed <= references)
+                    for name, references, _ in texts
+                },
                 recorded=judged.native.has_attached,
             ),
         )
+
+
+def _summed(tokens: Iterable[int]) -> tuple[int, int]:
+    counted = list(tokens)
+    return len(counted), sum(counted)
 
 
 def _judged(
     steps: Sequence[Step], compactions: Sequence[int], records: dict[int, CompactionRecord]
 ) -> Iterator[_Judged]:
     """Yield the compactions with enough calls before them; each is good until the next is asked for."""
-    learned, taken = Learned(), 0
+    learned, read, taken = Learned(), ReadBefore(), 0
     places = [place for place in sorted(set(compactions)) if place and any(s.kind == "call" for s in steps[:place])]
     for number, place in enumerate(places):
         for step in steps[taken:place]:
             learned.take(step)
+            read.take(step)
         taken = place
         if steps[place - 1].call < _LEAST_CALLS:
             continue
@@ -151,27 +174,40 @@ def _judged(
         after = steps[place : places[number + 1] if number + 1 < len(places) else len(steps)]
         native = native_texts(steps, place, record)
         own = native.own | given_texts(after).places
-        yield _Judged(record, steps[:place], native, learned, learned.used_in(window_of(after), own))
+        window = window_of(after)
+        used = learned.used_in(window, own)
+        turns = len({(s.entry.metadata or {}).get("message") for s in after if s.kind in ("said", "call")})
+        again = tuple(_read_again(read, window, native, used))
+        yield _Judged(record, steps[:place], native, learned, used, turns, again)
+
+
+def _read_again(
+    read: ReadBefore, window: Sequence[Step], native: NativeTexts, used: Used
+) -> Iterator[tuple[int, frozenset[Reference]]]:
+    results = {step.entry.id: step.entry.content for step in window if step.kind == "result"}
+    others = [step for step in window if step.index not in native.own]
+    for fetch in read.again(others, native.texts, at_ms=None, calls_before=0):
+        yield fetch.known_tokens, used.references & references_in(results[fetch.entry_id])
 
 
 def _texts(
     judged: _Judged, *, restored: RestoredText, budgets: Sequence[int], gives_back: GivenBack
-) -> Iterator[tuple[str, Held]]:
-    """Yield what each text holds."""
+) -> Iterator[tuple[str, frozenset[Reference], int]]:
+    """Yield each text's name, what it holds of what was used, and its tokens."""
     entries = [step.entry for step in judged.before]
     native = judged.held(judged.native.texts, strict=False)
-    yield "summary", count_held(native, judged.native.tokens)
+    yield "summary", native, judged.native.tokens
     attaches = gives_back.files and not judged.native.has_attached
     files = files_put_back(entries) if attaches else ""
     today = native | judged.held([files], strict=True)
     today_tokens = judged.native.tokens + characters_per_4(files)
-    yield "today", count_held(today, today_tokens)
+    yield "today", today, today_tokens
     for tokens in budgets:
         for name, text in (("tail", raw_tail(judged.before, tokens)), ("restore", restored(entries, tokens, _NOTHING))):
-            yield f"{name}@{tokens}", count_held(judged.held([text], strict=True), characters_per_4(text))
+            yield f"{name}@{tokens}", judged.held([text], strict=True), characters_per_4(text)
         beside = restored(entries, tokens, gives_back)
         together = today | judged.held([beside], strict=True)
-        yield f"today_restore@{tokens}", count_held(together, today_tokens + characters_per_4(beside))
+        yield f"today_restore@{tokens}", together, today_tokens + characters_per_4(beside)
 
 
 def _restored(entries: Sequence[ContextEntry], tokens: int, gives_back: GivenBack) -> str:

@@ -7,7 +7,7 @@ compactions again; the share of all needs together stands beside it. The same co
 import json
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
@@ -16,6 +16,9 @@ __all__ = ["JudgedCompaction", "KINDS", "RestoreReport", "figures_of", "restore_
 KINDS = ("identifiers", "lines")
 _DRAWS = 10_000
 _SEED = 17
+_WRITTEN, _READ = 1.25, 0.1
+"""The price of a token written to the provider's cache and of one read from it, as shares of a plain one."""
+
 _LEAST_OF_VERSIONS = 5
 """Neighbouring versions stand together until they have so many compactions."""
 
@@ -37,6 +40,9 @@ class JudgedCompaction:
         held: Of these, for each text, such as ``summary`` or ``restore@5000``.
         tokens: The size of each text in characters / 4.
         recorded: Whether the recording holds what the client attached again; else it is simulated.
+        turns: The prompts up to the next compaction, as far as the recording goes.
+        read_again: Results within 30 calls that repeat what had been read before: their number and tokens.
+        spared: Of these, for each text, the results of which it holds all that was used: their number and tokens.
     """
 
     folder: str
@@ -48,6 +54,9 @@ class JudgedCompaction:
     held: Mapping[str, tuple[int, int]]
     tokens: Mapping[str, int]
     recorded: bool = False
+    turns: int = 0
+    read_again: tuple[int, int] = (0, 0)
+    spared: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
     def share(self, text: str, kind: int) -> float | None:
         """Return the held share of identifiers (0) or lines (1); None if none was needed."""
@@ -102,6 +111,7 @@ def restore_tables(value: Mapping[str, Any]) -> str:
             for name, some in figures["folders"].items():
                 rows += _rows(name, some)
         parts.append("\n".join((*_HEAD, *rows)))
+        parts.append(_costs(client, figures["all"]))
         if len(figures["versions"]) > 1:
             parts.append(_versions(client, figures["versions"]))
     return "\n\n".join(parts)
@@ -117,6 +127,22 @@ def _versions(client: str, versions: Mapping[str, Any]) -> str:
     for name, figures in versions.items():
         cells = [" / ".join(_mean(figures["texts"][text].get(kind)) for kind in KINDS) for text in texts]
         lines.append(f"| {name or 'not recorded'} | {figures['compactions']} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _costs(client: str, figures: Mapping[str, Any]) -> str:
+    """Write what a text costs up to the next compaction, beside the results read again that it holds."""
+    again = figures["read_again"]
+    lines = [
+        (
+            f"| {client}, text | tokens in each prompt | price of {figures['mean_turns']:.0f} prompts, in plain tokens | read again: "
+            f"{again['calls']:.1f} results, {again['tokens']:,} tokens; of these held |"
+        ),
+        "| --- | --- | --- | --- |",
+    ]
+    for name, row in figures["texts"].items():
+        held = f"{row['spared']['calls']:.1f}, {row['spared']['tokens']:,}"
+        lines.append(f"| {_text_words(name)} | {row['mean_tokens']:,} | {row['mean_cost_tokens']:,} | {held} |")
     return "\n".join(lines)
 
 
@@ -137,6 +163,8 @@ def figures_of(found: Sequence[JudgedCompaction]) -> dict[str, Any]:
         "recorded": sum(one.recorded for one in found),
         "sessions": len({one.session for one in found}),
         "repositories": len({one.repository for one in found}),
+        "mean_turns": round(_mean_of([one.turns for one in found]), 1),
+        "read_again": _means([one.read_again for one in found]),
         "needs": {name: sum(one.needed[kind] for one in found) for kind, name in enumerate(KINDS)},
         "texts": {},
     }
@@ -150,10 +178,26 @@ def figures_of(found: Sequence[JudgedCompaction]) -> dict[str, Any]:
                 pooled = sum(one.held[text][kind] for one in found) / sum(one.needed[kind] for one in found)
                 figures = {"macro": sum(known) / len(known), "low": low, "high": high, "pooled": pooled}
                 row[name] = {key: round(figure, 3) for key, figure in figures.items()}
-        row["mean_tokens"] = round(sum(one.tokens[text] for one in found) / len(found))
+        row["mean_tokens"] = round(_mean_of([one.tokens[text] for one in found]))
         row["most_tokens"] = max(one.tokens[text] for one in found)
+        row["spared"] = _means([one.spared.get(text, (0, 0)) for one in found])
+        row["mean_cost_tokens"] = round(_mean_of([_price(one.tokens[text], one.turns) for one in found]))
         value["texts"][text] = row
     return value
+
+
+def _mean_of(figures: Sequence[float]) -> float:
+    return sum(figures) / len(figures) if figures else 0.0
+
+
+def _means(counted: Sequence[tuple[int, int]]) -> dict[str, float]:
+    calls, tokens = (_mean_of([one[part] for one in counted]) for part in (0, 1))
+    return {"calls": round(calls, 2), "tokens": round(tokens)}
+
+
+def _price(tokens: int, turns: int) -> float:
+    """Return the price of a text in plain input tokens: written to the cache once, then read in each further prompt."""
+    return tokens * (_WRITTEN + _READ * max(0, turns - 1))
 
 
 def _interval(shares: Sequence[float | None]) -> tuple[float, float]:
