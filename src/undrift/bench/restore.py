@@ -54,7 +54,7 @@ class _Judged:
 
     Args:
         turns: The prompts up to the next compaction, as far as the recording goes.
-        read_again: For each result that repeats what had been read before: its tokens, and what of it was used.
+        read_again: The results that repeat what had been read before: the tokens of each, and its used references.
     """
 
     record: CompactionRecord
