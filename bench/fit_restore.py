@@ -1,26 +1,21 @@
-"""Fit the weights of `restore` to recorded sessions: ``python -m bench.fit_restore DIR``.
+"""Fit the weights of `restore` to recorded sessions: ``python -m bench.fit_restore DIR...``.
 
-Reads the sessions below DIR, cuts each at its compactions and every few calls between them, and fits two logistic
+Reads the sessions below each DIR, cuts each at its compactions and every few calls between them, and fits two logistic
 regressions (names, lines) to what the agent used after each cut. Prints what `restore` then holds, beside the raw tail
 of the history; characters / 4 are a token. The same files give the same table.
 """
 
 import argparse
-import math
 import re
 import sys
 import textwrap
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import accumulate
 from pathlib import Path
 
-from bench.linear import solved
 from bench.restore_data import (
     Judge,
-    Lesson,
     Lessons,
     Recorded,
     entries_before,
@@ -28,6 +23,7 @@ from bench.restore_data import (
     lessons_of,
     recorded_below,
 )
+from bench.restore_fit import LINE_FEATURES, NAME_FEATURES, RIDGE, Models, auc, fit_all, fit_each_left_out
 from undrift.bench.restore import raw_tail
 from undrift.core.autopsy.findings import Held
 from undrift.core.restore import restore, weights
@@ -35,146 +31,21 @@ from undrift.core.restore.weights import Model
 from undrift.core.text.tokens import characters_per_4
 from undrift.transcripts import FORMATS
 
-__all__ = ["LINE_FEATURES", "Models", "NAME_FEATURES", "auc", "fit", "fit_all", "main", "table"]
+__all__ = ["lessons_by_owner", "main", "progress", "table", "using"]
 
-LINE_FEATURES = (
-    "places",
-    "uses by the agent",
-    "calls since its last use (0: never)",
-    "taken out by an edit",
-    "characters",
-    "lines to the nearest edited line x calls since the file's last edit",
-    "lines to the nearest hot name x calls since it was shown",
-    "heat of its file (0: no file)",
-    "lines of what showed it",
-    "reads and edits of its file",
-    "what showed it (trace.KINDS) x calls since it was shown",
-)
-"""What the rows of `weights.LINES` are, in the order of `worth.line_features`."""
-
-NAME_FEATURES = (
-    "calls since it was last shown",
-    "places",
-    "uses by the agent",
-    "calls since its last use (0: never)",
-    "what showed it (trace.KINDS)",
-    "looks, sorted by form",
-    "calls since it was learned",
-    "heat of the file that showed it (0: no file)",
-    "heat of the file that it names (0: names none)",
-    "lines of what showed it",
-    "characters",
-    "in the newest texts",
-)
-"""What the rows of `weights.NAMES` are, in the order of `worth.name_features`."""
-
-_RIDGE = 6.0
 # Identifiers / lines held at 22 compactions of Claude Code at 5,000 tokens, left out, with cuts every 30, 20, 15, 10
 # calls: 0.74 / 0.64, 0.73 / 0.67, 0.74 / 0.69, 0.74 / 0.71.
 _EVERY_CALLS = 10
 _BUDGETS = (5_000, 2_500)
-_ROUNDS = 40  # of Newton's method, far more than it takes
-_CLOSE = 1e-4  # a step this small changes no written digit
-_LONGEST_STEP = 4.0
 _WIDTH = 118
-
-
-# ----------------------------------------------------------------------------------------------------------------- fitting
-
-
-@dataclass(frozen=True, slots=True)
-class Models:
-    """Both tables."""
-
-    names: Model
-    lines: Model
-
-
-def fit(lessons: Counter[Lesson], sizes: Sequence[int], ridge: float = _RIDGE) -> Model:
-    """Fit a logistic regression over binned features: Newton's method on the ridge-penalised likelihood.
-
-    Args:
-        lessons: How often each row of bins was met, used and not used.
-        sizes: Bins of each feature.
-        ridge: Penalty on half the sum of the squared weights, above 0; the bias goes free.
-
-    Returns:
-        Bias and weights, rounded to the two digits that are written down.
-    """
-    starts = [0, *accumulate(sizes)]
-    bias = starts.pop()
-    rows: dict[tuple[int, ...], list[int]] = {}  # columns of a row -> how often it was met, how often used
-    for (features, is_used), count in lessons.items():
-        columns = (*(start + bin_ for start, bin_ in zip(starts, features, strict=True)), bias)
-        row = rows.setdefault(columns, [0, 0])
-        row[0] += count
-        row[1] += count * is_used
-    met, used = (sum(row[part] for row in rows.values()) for part in (0, 1))
-    solution = [0.0] * bias + [math.log((used + 0.5) / (met - used + 0.5))]
-    for _ in range(_ROUNDS):
-        step = _step(rows, solution, ridge)
-        longest = max(map(abs, step))
-        shorter = min(1.0, _LONGEST_STEP / longest) if longest else 1.0
-        solution = [value - shorter * change for value, change in zip(solution, step, strict=True)]
-        if longest < _CLOSE:
-            break
-    rounded = [round(value, 2) + 0.0 for value in solution]  # + 0.0: no minus before a zero
-    return rounded[bias], tuple(tuple(rounded[start : start + size]) for start, size in zip(starts, sizes, strict=True))
-
-
-def _step(rows: Mapping[tuple[int, ...], list[int]], solution: Sequence[float], ridge: float) -> list[float]:
-    """Give Newton's step: curvature^-1 x slope."""
-    size = len(solution)
-    penalties = [ridge] * (size - 1) + [1e-6]
-    slope = [penalty * value for penalty, value in zip(penalties, solution, strict=True)]
-    curvature = [[0.0] * size for _ in range(size)]
-    for place, penalty in enumerate(penalties):
-        curvature[place][place] = penalty
-    for columns, (met, used) in rows.items():
-        chance = _chance(sum(map(solution.__getitem__, columns)))
-        rest = met * chance - used
-        weight = met * max(chance * (1.0 - chance), 1e-9)
-        for place, column in enumerate(columns):  # ascending: the lower triangle is enough
-            slope[column] += rest
-            line = curvature[column]
-            for other in columns[: place + 1]:
-                line[other] += weight
-    return solved(curvature, slope)
-
-
-def _chance(score: float) -> float:
-    return 1.0 / (1.0 + math.exp(-score)) if score > -700.0 else 0.0
-
-
-def fit_all(lessons: Lessons, ridge: float = _RIDGE) -> Models:
-    """Fit both tables; their shapes are those of the tables in use."""
-    names, lines = ([len(row) for row in rows] for _, rows in (weights.NAMES, weights.LINES))
-    return Models(fit(lessons.names, names, ridge), fit(lessons.lines, lines, ridge))
-
-
-def auc(lessons: Counter[Lesson], model: Model) -> float:
-    """Give the chance that something used scores above something unused, ties counting half; 0.5 where there is no pair."""
-    bias, tables = model
-    at: dict[float, list[int]] = {}
-    for (features, is_used), count in lessons.items():
-        score = bias + sum(table[bin_] for table, bin_ in zip(tables, features, strict=True))
-        at.setdefault(score, [0, 0])[is_used] += count
-    unused = pairs = 0
-    better = 0.0
-    for score in sorted(at):
-        out, hit = at[score]
-        better += hit * (unused + out / 2)
-        unused += out
-        pairs += hit
-    return better / (pairs * unused) if pairs and unused else 0.5
 
 
 # ----------------------------------------------------------------------------------------------------------------- judging
 
 
 @contextmanager
-def _using(models: Models) -> Iterator[None]:
-    """Let `restore` choose by other tables."""
+def using(models: Models) -> Iterator[None]:
+    """Let `restore` choose by other tables, inside a ``with``."""
     before = weights.NAMES, weights.LINES
     weights.NAMES, weights.LINES = models.names, models.lines
     try:
@@ -222,7 +93,7 @@ def _judged(
     """Restore at every cut, by the tables of the session's repository, and count what that holds."""
     found: dict[Key, _Tally] = {}
     for session in sessions:
-        with _using(models[session.repository]):
+        with using(models[session.repository]):
             for judge in judges(session):
                 if only_real and not judge.cut.is_real:
                     continue
@@ -327,13 +198,19 @@ class _Fitted:
     about: str
 
 
-def _fitted(sessions: Sequence[Recorded], wanted: argparse.Namespace) -> _Fitted:
-    """Fit to all sessions and, where that is wanted, for each repository to all others."""
+def lessons_by_owner(sessions: Sequence[Recorded]) -> dict[str, Lessons]:
+    """Count what each repository's sessions teach."""
     by_owner: dict[str, Lessons] = {}
     for owner in dict.fromkeys(session.repository for session in sessions):
-        _progress(f"reading what {owner} teaches ...")
+        progress(f"reading what {owner} teaches ...")
         by_owner[owner] = Lessons.of(lessons_of(session) for session in sessions if session.repository == owner)
-    _progress("fitting to all ...")
+    return by_owner
+
+
+def _fitted(sessions: Sequence[Recorded], wanted: argparse.Namespace) -> _Fitted:
+    """Fit to all sessions and, where that is wanted, for each repository to all others."""
+    by_owner = lessons_by_owner(sessions)
+    progress("fitting to all ...")
     models = fit_all(Lessons.of(by_owner.values()), wanted.ridge)
     real = sum(cut.is_real for session in sessions for cut in session.cuts)
     made = sum(len(session.cuts) for session in sessions) - real
@@ -343,14 +220,11 @@ def _fitted(sessions: Sequence[Recorded], wanted: argparse.Namespace) -> _Fitted
     )
     if not wanted.leave_out_each_repository:
         return _Fitted(models, dict.fromkeys(by_owner, models), about + " Not judged on sessions left out of the fit.")
-    left_out: dict[str, Models] = {}
+    progress("fitting without each ...")
+    left_out = fit_each_left_out(by_owner, by_owner, wanted.ridge)
     ranked: list[tuple[float, float]] = []
     for owner, own in by_owner.items():
-        _progress(f"fitting without {owner} ...")
-        fold = left_out[owner] = fit_all(
-            Lessons.of(other for name, other in by_owner.items() if name != owner), wanted.ridge
-        )
-        ranked.append((auc(own.names, fold.names), auc(own.lines, fold.lines)))
+        ranked.append((auc(own.names, left_out[owner].names), auc(own.lines, left_out[owner].lines)))
         print("{}, left out: AUC of names {:.3f}, of lines {:.3f}".format(owner, *ranked[-1]))
     names, lines = zip(*ranked, strict=True)
     about += (
@@ -370,7 +244,8 @@ def _held_in_words(tallies: Mapping[Key, _Tally], how: str) -> str:
     return f" Identifiers / lines held, sessions {how}: {'; '.join(parts)}." if parts else ""
 
 
-def _progress(words: str) -> None:
+def progress(words: str) -> None:
+    """Say on stderr what is done now."""
     print(words, file=sys.stderr, flush=True)
 
 
@@ -378,7 +253,7 @@ def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="fit_restore", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("folder", metavar="DIR", type=Path, help="recorded sessions, at any depth")
+    parser.add_argument("folders", metavar="DIR", nargs="+", type=Path, help="recorded sessions, at any depth")
     parser.add_argument(
         "--client",
         action="append",
@@ -403,7 +278,7 @@ def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument("--budget", type=int, action="append", metavar="TOKENS", help="default: 5000 and 2500")
     parser.add_argument("--every", type=int, default=_EVERY_CALLS, metavar="CALLS", help="distance of the cuts made up")
-    parser.add_argument("--ridge", type=float, default=_RIDGE, help="penalty of the weights")
+    parser.add_argument("--ridge", type=float, default=RIDGE, help="penalty of the weights")
     parser.add_argument(
         "--repository", type=re.compile, metavar="REGEX", help="what names the repository in a path below DIR"
     )
@@ -416,9 +291,12 @@ def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
 def main(arguments: Sequence[str]) -> int:
     """Fit, judge, print and, where that is wanted, write."""
     wanted = _arguments(arguments)
-    sessions, others = recorded_below(
-        wanted.folder, every_calls=wanted.every, repository=wanted.repository, clients=wanted.client or FORMATS
-    )
+    clients = wanted.client or FORMATS
+    read = [
+        recorded_below(folder, every_calls=wanted.every, repository=wanted.repository, clients=clients)
+        for folder in wanted.folders
+    ]
+    sessions, others = [session for found, _ in read for session in found], sum(left for _, left in read)
     owners = {session.repository for session in sessions}
     print(f"{len(sessions)} sessions of {len(owners)} repositories with a cut; {others} files of another format")
     if not sessions:
@@ -430,11 +308,11 @@ def main(arguments: Sequence[str]) -> int:
     fitted = _fitted(sessions, wanted)
     how = "left out of the fit" if wanted.leave_out_each_repository else "IN SAMPLE"
     budgets = wanted.budget or list(_BUDGETS)
-    _progress("judging ...")
+    progress("judging ...")
     tallies = _judged(sessions, fitted.by_repository, budgets)
     print(f"\nHeld, sessions {how}:\n\n{_report(tallies)}")
     if wanted.without_each_feature:
-        _progress("judging without each feature ...")
+        progress("judging without each feature ...")
         shown = _ingredients(sessions, fitted.by_repository, budgets[0])
         print(f"\nHeld at compactions, {budgets[0]:,} tokens, sessions {how}, identifiers / lines:\n\n{shown}")
     if wanted.write is not None:

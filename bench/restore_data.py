@@ -32,6 +32,7 @@ __all__ = [
     "entries_before",
     "judges",
     "lessons_of",
+    "opening_of",
     "recorded_below",
 ]
 
@@ -78,12 +79,13 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A session: whose it is, which client wrote it, its steps, and its cuts in order."""
+    """A session: whose it is, which client wrote it, its steps, its cuts in order, and the file that it was read from."""
 
     repository: str
     client: str
     steps: tuple[Step, ...]
     cuts: tuple[Cut, ...]
+    path: Path = Path()
 
 
 def recorded_below(
@@ -123,7 +125,7 @@ def recorded_below(
                 cuts.append(cut)
         if cuts:
             owner = _repository(path, path.relative_to(folder).as_posix(), repository)
-            found.append(Recorded(owner, recording.format, steps, tuple(cuts)))
+            found.append(Recorded(owner, recording.format, steps, tuple(cuts), path))
     return found, others
 
 
@@ -178,6 +180,11 @@ def _put_in(after: Sequence[Step]) -> frozenset[int]:
 def _is_of_agent(step: Step) -> bool:
     """Say whether the agent wrote it, its thinking included."""
     return (step.entry.metadata or {}).get("role") == "assistant"
+
+
+def opening_of(session: Recorded, cut: Cut) -> tuple[Step, ...]:
+    """Give the steps from a cut to the agent's next word: what the client put in, and what the user said."""
+    return tuple(takewhile(lambda step: not _is_of_agent(step), session.steps[cut.index :]))
 
 
 def entries_before(session: Recorded, cut: Cut) -> list[ContextEntry]:

@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from bench.fit_restore import LINE_FEATURES, NAME_FEATURES, auc, fit, main
+from bench.fit_restore import main
 from bench.restore_data import Lesson, recorded_below
+from bench.restore_fit import LINE_FEATURES, NAME_FEATURES, auc, fit
 from undrift.core.restore import weights
 
 CALLS = 60
