@@ -10,13 +10,15 @@ from bench.restore_left_out import Judged, bag_of_names, judged, main, report
 from tests.bench.test_fit_restore import reading
 from tests.report.builders import compacted_session
 from undrift.core.restore import weights
+from undrift.core.text.references import Reference
 from undrift.core.text.tokens import characters_per_4
 
-NAME, LINE = ("identifier", "parse_field_7"), ("line", "value_7 = parse_field_7(record, strict_7)")
+NAME: Reference = ("identifier", "parse_field_7")
+LINE: Reference = ("line", "value_7 = parse_field_7(record, strict_7)")
 
 
-def one(repository: str, held: set[tuple[str, str]], tail: set[tuple[str, str]], tokens: int = 90) -> Judged:
-    texts = {"restore": held, "tail": tail, "today": set(), "both": held, "bag": set()}
+def one(repository: str, held: set[Reference], tail: set[Reference], tokens: int = 90) -> Judged:
+    texts: dict[str, set[Reference]] = {"restore": held, "tail": tail, "today": set(), "both": held, "bag": set()}
     return Judged(
         "codex", repository, 100, frozenset({NAME, LINE}), {k: frozenset(v) for k, v in texts.items()}, tokens
     )
