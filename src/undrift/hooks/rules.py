@@ -56,6 +56,7 @@ def _row(rule: Rule) -> dict[str, object]:
         "where": mask(rule.where).text[:_LONGEST_WHERE],
         "scope": rule.scope,
         "later": [mask(text).text[:_MOST_CHARACTERS] for text in rule.later[-_MOST_LATER:]],
+        "lifts": rule.lifts,
     }
 
 
@@ -70,4 +71,4 @@ def _rule(row: Any) -> Rule | None:
     if not all(isinstance(text, str) and text and len(text) <= _MOST_CHARACTERS for text in [*texts, *later]):
         return None
     id_, text, where = map(str, texts)
-    return Rule(id_, text, row["origin"], where, row["scope"], tuple(later[-_MOST_LATER:]))
+    return Rule(id_, text, row["origin"], where, row["scope"], tuple(later[-_MOST_LATER:]), row.get("lifts") is True)

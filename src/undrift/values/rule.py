@@ -27,6 +27,7 @@ class Rule:
         text: The sentence or sentences of the rule.
         where: The place for a person to look at, such as ``CLAUDE.md:12`` or ``request 3, line 2``.
         later: What was typed after it and may limit or end it, word for word, in order. It is read with the rule.
+        lifts: It binds nothing by itself: it ends or limits an earlier rule, and is shown after it.
     """
 
     id: str
@@ -35,6 +36,7 @@ class Rule:
     where: str
     scope: RuleScope
     later: tuple[str, ...] = ()
+    lifts: bool = False
 
 
 def rule_id(text: str) -> str:
