@@ -99,7 +99,7 @@ def test_the_items_of_a_list_of_rules_are_rules_and_those_of_other_lists_are_jud
     ids=["an agent", "a tool", "a client or a skill"],
 )
 def test_only_a_person_lays_down(about: dict[str, object]) -> None:
-    assert typed_rules([message(RULE, **about)]) == ()
+    assert typed_rules([message(RULE, 0, **about)]) == ()
 
 
 def test_a_message_that_a_client_repeats_counts_once() -> None:
