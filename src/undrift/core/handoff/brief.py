@@ -3,22 +3,24 @@
 Law: never over its budget, and nothing if nothing fits the task. Recorded text is data; only the rules are a person's word.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from undrift.core.handoff.relevant import Relevance, names_in, relevance
+from undrift.core.handoff.relevant import Relevance, names_in, relevance, telling_stems
 from undrift.core.restore.choose import Pick, choose
+from undrift.core.restore.given_up import given_up
 from undrift.core.restore.history import RestoreHistory, history_of
 from undrift.core.restore.render import RestoredItem, RestorePage
 from undrift.core.restore.stated import Excerpt
 from undrift.core.restore.worth import worth_of_lines, worth_of_names
 from undrift.core.text.references import normal
+from undrift.core.text.safe_lines import label
 from undrift.core.text.tokens import characters_per_4
 from undrift.errors import InputError
 from undrift.values.rule import Rule
 from undrift.values.window import ContextEntry
 
-__all__ = ["TaskBrief", "brief"]
+__all__ = ["TaskBrief", "brief", "rule_excerpts", "with_most_lines"]
 
 _TITLE = (
     "# From the session that gave this task (undrift)\n"
@@ -27,12 +29,17 @@ _TITLE = (
 _RULES = 0.5
 """The share of the budget that rules may use; what they do not use goes to the lines."""
 
+_TRIED = 0.06
+"""The share for what was tried and given up, as far as it has to do with the task."""
+
 _ALSO = 0.2
 """The worth of a line that has nothing to do with the task's words, beside 1 of one that has all of them.
 
 Identifiers / lines that task and brief hold, macro, 62 tasks of one set: 0.34 / 0.16 at 0, 0.39 / 0.17 at 0.1, 0.35 / 0.19 at
 0.3, 0.36 / 0.17 at 1. On the other set lines fall as it grows: 0.73, 0.66, 0.60, 0.56.
 """
+
+_LEAST_WORDS = 2
 
 _SPARE = 1.15  # prices are estimates: more lines are chosen than may fit, and the last ones fall away
 
@@ -75,11 +82,12 @@ def brief(
     characters = budget_tokens * 4
     for _ in range(8):
         page = RestorePage(history, _TITLE)
-        page.say("rules", _whole(rules, int(characters * _RULES)), int(characters * _RULES))
+        page.say("rules", rule_excerpts(rules, int(characters * _RULES)), int(characters * _RULES))
+        page.say("tried", _fitting_attempts(entries, task), int(characters * _TRIED))
         picks = _picks(history, page, fits, task, characters)
-        written = _fitting(page, picks, budget_tokens)
+        written = with_most_lines(page, picks, budget_tokens)
         if written is not None:
-            return written
+            return TaskBrief(*written, characters_per_4(written[0]))
         characters = characters * 3 // 4
     return TaskBrief()
 
@@ -99,12 +107,25 @@ def _picks(history: RestoreHistory, page: RestorePage, fits: Relevance, task: st
     )
 
 
-def _whole(rules: Sequence[Rule], characters: int) -> list[Excerpt]:
+def _fitting_attempts(entries: Sequence[ContextEntry], task: str) -> list[Excerpt]:
+    """Return what was tried and given up, newest first, if it shares a name, or two telling words, with the task."""
+    words = telling_stems(task)
+    named = names_in(task)
+    return [
+        one
+        for one in given_up(entries)
+        if named & names_in(one.lines[0]) or len(words & telling_stems(one.lines[0])) >= _LEAST_WORDS
+    ]
+
+
+def rule_excerpts(rules: Sequence[Rule], characters: int) -> list[Excerpt]:
     """Return the rules that fit as a whole, in their order."""
     found: list[Excerpt] = []
     for rule in rules:
         lines = [line for line in rule.text.split("\n") if line.strip()]
-        excerpt = Excerpt(rule.id, None, lines, f"A rule that holds, from {rule.where}.", title=f"### {rule.where}")
+        excerpt = Excerpt(
+            rule.id, None, lines, f"A rule that holds, from {rule.where}.", title=f"### {label(rule.where)}"
+        )
         cost = sum(len(line) + 2 for line in lines) + len(excerpt.title) + 3
         if cost <= characters:
             characters -= cost
@@ -112,15 +133,16 @@ def _whole(rules: Sequence[Rule], characters: int) -> list[Excerpt]:
     return found
 
 
-def _fitting(page: RestorePage, picks: list[Pick], budget_tokens: int) -> TaskBrief | None:
+def with_most_lines(
+    page: RestorePage, picks: list[Pick], budget_tokens: int
+) -> tuple[str, tuple[RestoredItem, ...]] | None:
     """Write as many of the best lines as fit. None means: the page does not fit even without them."""
-    count: Callable[[str], int] = characters_per_4
     taken = len(picks)
     while True:
-        text, items = page.render(picks[:taken], count)
-        size = count(text)
+        text, items = page.render(picks[:taken], characters_per_4)
+        size = characters_per_4(text)
         if size <= budget_tokens:
-            return TaskBrief(text, items, size)
+            return text, items
         if not taken:
             return None
         taken = min(taken - 1, int(taken * budget_tokens / size))

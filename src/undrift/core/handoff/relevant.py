@@ -16,7 +16,7 @@ from undrift.core.restore.trace import file_key
 from undrift.core.text.references import NAME_CANDIDATE, NameTable
 from undrift.core.text.words import words_of
 
-__all__ = ["Relevance", "names_in", "relevance"]
+__all__ = ["Relevance", "names_in", "relevance", "telling_stems"]
 
 _TASK_CHARACTERS = 20_000
 _LINE_CHARACTERS = 500
@@ -48,11 +48,16 @@ def names_in(task: str) -> frozenset[str]:
     return frozenset(name for token in NAME_CANDIDATE.findall(task[:_TASK_CHARACTERS]) if (name := table[token]))
 
 
+def telling_stems(text: str) -> frozenset[str]:
+    """Return the stems of a text's words, without short and stop words."""
+    return frozenset(word for word in stems(words_of(text[:_TASK_CHARACTERS])) if _tells(word))
+
+
 def relevance(history: RestoreHistory, task: str) -> Relevance:
     """Compare every line that was last shown somewhere with a task."""
     named = names_in(task)
     files = {file_key(name) for name in named} | {name.rpartition("/")[2] for name in named if "." in name}
-    wanted = {word for word in stems(words_of(task[:_TASK_CHARACTERS])) if _tells(word)}
+    wanted = telling_stems(task)
     found: dict[str, tuple[set[str], int]] = {}
     seen: Counter[str] = Counter()
     known: dict[str, str] = {}

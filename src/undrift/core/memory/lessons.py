@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from undrift.core.memory.lasting import lasting_statements
-from undrift.core.memory.tried import tried
 from undrift.core.restore.typed import GAP, typed_and_pasted, user_texts
+from undrift.core.tried.commands import failed_commands
+from undrift.core.tried.statements import given_up_statements
 from undrift.values.memory import MemoryType, Trust
 from undrift.values.window import ContextEntry
 
@@ -66,8 +67,20 @@ def lessons(entries: Sequence[ContextEntry]) -> tuple[Lesson, ...]:
         words = _flat(one.text)
         if found.pop(words, None) or len(found) < MOST_OF_USER:
             found[words] = one  # a user may change back: what was said last counts
-    attempts = [Lesson(one.text, one.kind, one.trust, one.sign, *_origin(entries[one.place])) for one in tried(entries)]
-    return (*found.values(), *attempts[-MOST_OF_TRIED:])
+    return (*found.values(), *_tried(entries)[-MOST_OF_TRIED:])
+
+
+def _tried(entries: Sequence[ContextEntry]) -> list[Lesson]:
+    """Return what would fail in another session too; the words of a tool have its trust, those of an agent the agent's."""
+    found: list[Lesson] = []
+    for one in sorted([*failed_commands(entries), *given_up_statements(entries)], key=lambda one: one.place):
+        origin = _origin(entries[one.place])
+        if one.kind == "statement":
+            found.append(Lesson(one.what, "failure", "assistant", "given up", *origin))
+        elif one.lasts:
+            text = f"`{one.what}` failed: {one.outcome} `{one.worked}` worked."
+            found.append(Lesson(text, "command", "tool", "worked after", *origin))
+    return found
 
 
 def _stated(entries: Sequence[ContextEntry]) -> Iterator[Lesson]:

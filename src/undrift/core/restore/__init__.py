@@ -9,6 +9,7 @@ from collections.abc import Set as AbstractSet
 
 from undrift.core.restore.choose import Pick, choose
 from undrift.core.restore.contents import contents_of
+from undrift.core.restore.given_up import given_up
 from undrift.core.restore.history import RestoreHistory, history_of
 from undrift.core.restore.kept import kept_by_client, without_kept_texts
 from undrift.core.restore.render import Restored, RestoredItem, RestorePage
@@ -24,7 +25,7 @@ __all__ = ["Restored", "RestoredItem", "contents_of", "restore", "restore_rules"
 
 # The share of the budget that each kind of statement may use; what it does not use goes to the lines.
 # It costs nothing on 22 real compactions, and 3 to 4 of 100 names and lines at 68 made-up cuts of the same clients.
-_REQUESTS, _PLAN, _STATEMENTS, _VERDICTS, _EDITS = 0.12, 0.03, 0.03, 0.03, 0.03
+_REQUESTS, _PLAN, _STATEMENTS, _VERDICTS, _EDITS, _TRIED = 0.12, 0.03, 0.03, 0.03, 0.03, 0.03
 
 _NOTHING = GivenBack()
 _SPARE = 1.15  # prices are estimates: more lines are chosen than may fit, and the last ones fall away
@@ -109,6 +110,7 @@ def _page(entries: Sequence[ContextEntry], history: RestoreHistory, characters: 
     page.say("plan", plan(entries), int(characters * _PLAN))
     page.say("statement", statements(history), int(characters * _STATEMENTS))
     page.say("verdict", verdicts(history), int(characters * _VERDICTS))
+    page.say("tried", given_up(entries), int(characters * _TRIED))
     page.say("edit", newest_edits(history), int(characters * _EDITS))
     return page
 

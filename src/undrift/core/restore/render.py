@@ -24,8 +24,10 @@ _SECTIONS = {
     "requests": "## What the user said, newest first",
     "pasted": f"## What the user pasted or quoted ({_DATA})",
     "plan": f"## Open steps of the plan ({_DATA})",
+    "steps": f"## The plan and its states, open steps first ({_DATA})",
     "statement": f"## What the agent said last ({_DATA})",
     "verdict": f"## Newest error or verdict ({_DATA})",
+    "tried": f"## Tried and given up ({_DATA})",
     "edit": f"## Newest edits, as written ({_DATA})",
     "file": f"## Files in work ({_DATA}; numbers as last read)",
     "result": f"## Other results and notes ({_DATA})",
@@ -38,7 +40,7 @@ class RestoredItem:
     """Consecutive lines of one entry in the text.
 
     Args:
-        kind: ``requests``, ``pasted``, ``plan``, ``statement``, ``verdict``, ``edit``, ``file`` or ``result``.
+        kind: ``requests``, ``pasted``, ``plan``, ``statement``, ``verdict``, ``tried``, ``edit``, ``file`` or ``result``.
         first_line: Number of the first line in the file as it was last read, or None if unknown.
         source: The entry that they come from.
         path: The file that they show, or None.

@@ -1,0 +1,116 @@
+"""Finds what the user said no to: a call that was refused, or the agent's last step, in a message that begins with a no. Pure.
+
+Law: only words that the user typed count. A question, or a no that ends a talk, rejects nothing.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from undrift.core.tried.statements import sentences_of
+from undrift.profiles import acts_of
+from undrift.values.attempt import Attempt
+from undrift.values.window import ContextEntry
+
+__all__ = ["rejections"]
+
+_REFUSED = re.compile(
+    r"\s{0,9}(?:the user doesn't want to (?:proceed|take this action)|.{0,80}\brejected by (?:the )?user\b)",
+    re.IGNORECASE,
+)
+_USERS_WORDS = re.compile(r"the user said:\s*(?P<words>\S.*)", re.DOTALL)
+_NO = re.compile(
+    r"(?:no|nope|nah|stop|undo|revert)\b(?!\s+(?:problem|worries|need|idea|thanks|hurry|rush|one\b|\d))[\s,.!:;-]+\S"
+    r"|(?:that'?s|this is|it'?s) (?:wrong|not (?:what|right|how|it))|not (?:what i|like th)|i (?:did ?n'?t|did not|never) (?:ask|want)"
+    r"|(?:please )?(?:undo|revert|roll back|take back)\b",
+    re.IGNORECASE,
+)
+_FRIENDLY = re.compile(
+    r"\b(?:thanks?|thank you|looks? good|lgtm|all good|that'?s (?:all|it|fine|ok)|perfect|great|go ahead)\b",
+    re.IGNORECASE,
+)
+_PAUSE = re.compile(
+    r"\b(?:first\W{0,3}$|hang on|hold on|wait|pause|one sec|later|keep going|continue|carry on|go on|done it|let me|we are back|i'?m running)\b|\?(?:\s|$)"
+    r"|the user wants to clarify|your questions?\b",
+    re.IGNORECASE,
+)
+"""The user has a question, or wants to do or see something before."""
+
+_WORDS_CHARACTERS = 300
+_WHAT_CHARACTERS = 160
+_LINES = 200
+
+
+def rejections(entries: Sequence[ContextEntry]) -> list[Attempt]:
+    """Return what the user said no to and did not let pass later, each with the user's own words as the reason."""
+    typed = {entry.id for entry in _typed(entries)}
+    calls: dict[str, tuple[str, str]] = {}
+    found: dict[str, Attempt] = {}
+    statement: tuple[str, str] = ("", "")
+    refused: tuple[str, tuple[str, ...]] | None = None
+    for place, entry in enumerate(entries):
+        about = entry.metadata or {}
+        kind, call = about.get("kind"), calls.get(entry.pair_id or "")
+        if kind == "call":
+            calls[entry.pair_id or ""] = (_what(about), entry.id)
+            refused = None
+        elif kind == "text" and about.get("role") == "assistant":
+            statement = (_last_sentence(entry.content), entry.id)
+        elif kind == "result" and call is not None:
+            if about.get("is_error") is not True:
+                found.pop(call[0], None)  # the user let it pass in the end
+            elif call[0] and _REFUSED.match(entry.content[:400]):
+                refused = (call[0], (call[1], entry.id))
+                if (words := _USERS_WORDS.search(entry.content[:2_000])) is not None:
+                    _note(found, *refused, words["words"], place)
+                    refused = None
+        elif entry.id in typed:
+            if refused is not None:
+                _note(found, refused[0], (*refused[1], entry.id), entry.content, place)
+            elif statement[0] and _is_no(entry.content):
+                _note(found, statement[0], (statement[1], entry.id), entry.content, place)
+            refused, statement = None, ("", "")
+    return list(found.values())
+
+
+def _note(found: dict[str, Attempt], what: str, entry_ids: tuple[str, ...], words: str, place: int) -> None:
+    """Keep what the user said no to; a question, or a wish to wait, is no rejection."""
+    flat = _flat(words)
+    if flat and not flat.endswith("?") and not _PAUSE.search(flat[:_WORDS_CHARACTERS]):
+        found.pop(what, None)
+        reason = flat[:_WORDS_CHARACTERS]
+        found[what] = Attempt("rejection", what, "the user said no", reason, "", entry_ids, place)
+
+
+def _is_no(text: str) -> bool:
+    flat = _flat(text)
+    return len(flat) <= _WORDS_CHARACTERS and _NO.match(flat) is not None and not _FRIENDLY.search(flat)
+
+
+def _typed(entries: Sequence[ContextEntry]) -> Iterator[ContextEntry]:
+    from undrift.core.restore.typed import user_texts  # the restore text has what was tried: a circle at import
+
+    yield from user_texts(entries)
+
+
+def _what(about: Mapping[str, object]) -> str:
+    """Return the command or the file of a call that changes something; empty for a question or a plan."""
+    given = about.get("input")
+    acts = acts_of(str(about.get("tool_name") or ""), given if isinstance(given, Mapping) else {})
+    for act in acts:
+        if act.kind == "shell" and act.command:
+            return f"`{_flat(act.command)[:_WHAT_CHARACTERS]}`"
+        if act.kind == "edit" and act.path:
+            before = {line.strip() for text in act.old for line in text.split("\n")[:_LINES]}
+            after = (line.strip() for text in act.new for line in text.split("\n")[:_LINES])
+            line = next((line for line in after if line and line not in before), "")
+            return f"{act.path}: `{line[:_WHAT_CHARACTERS]}`" if line else act.path
+    return ""
+
+
+def _last_sentence(text: str) -> str:
+    sentences = [one for one in sentences_of(text[-1_400:]) if len(one) >= 15]
+    return sentences[-1][:_WHAT_CHARACTERS] if sentences else ""
+
+
+def _flat(text: str) -> str:
+    return " ".join(text[:2_000].split())
