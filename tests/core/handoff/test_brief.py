@@ -1,5 +1,7 @@
 """The brief of a sub-agent: what fits the task's words stands in it, and it is never over its budget."""
 
+from dataclasses import replace
+
 import pytest
 
 from undrift.core.handoff import brief
@@ -62,6 +64,16 @@ def test_a_task_that_nothing_fits_gets_nothing_and_with_rules_only_those() -> No
     assert "## Rules that hold\n" in text
     assert "Never edit src/billing.py." in text
     assert "unrelated_value" not in text
+
+
+def test_what_was_tried_stands_in_it_if_it_fits_the_task() -> None:
+    entries = [*ENTRIES]
+    for number, command in ((20, "hyperfine parse_iso_week --runs"), (22, "terraform apply --fast")):
+        call, result = ran(number, "Bash", {"command": command}, "command not found")
+        entries += [call, replace(result, metadata={**(result.metadata or {}), "is_error": True})]
+    text = brief(entries, "Measure parse_iso_week.").text
+    assert "- `hyperfine parse_iso_week --runs` failed: command not found." in text
+    assert "terraform" not in text
 
 
 def test_a_rule_stands_whole_or_not_at_all() -> None:

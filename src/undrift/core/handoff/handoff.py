@@ -25,7 +25,7 @@ __all__ = ["Handoff", "handoff"]
 _TITLE = (
     "# Continue the open work of an earlier session (undrift)\n"
     "Copied line by line from its recording; gaps show in the numbers or as …. Only lines that begin with # are headings. "
-    "Take up the newest request where the work stopped; look at the files before you change them.\n"
+    "Start where the work stopped; look at the files before you change them.\n"
 )
 _RULES, _REQUESTS, _PLAN, _STATEMENT, _TRIED, _VERDICT, _EDITS = 0.25, 0.15, 0.06, 0.05, 0.04, 0.03, 0.12
 """The share of the budget that each section may use; what they do not use goes to the lines of files."""
