@@ -25,14 +25,14 @@ def ran(number: int, tool: str, given: dict[str, object], output: str, *, fails:
     ]
 
 
-PLAN = {
+PLAN: dict[str, object] = {
     "todos": [
         {"content": "Read the parser", "status": "completed", "activeForm": "Reading"},
         {"content": "Cache the weeks", "status": "in_progress", "activeForm": "Caching"},
         {"content": "Measure it again", "status": "pending", "activeForm": "Measuring"},
     ]
 }
-EDIT = {
+EDIT: dict[str, object] = {
     "file_path": "src/dates.py",
     "old_string": "    return parse(text)",
     "new_string": "    return cached_weeks[text]",
