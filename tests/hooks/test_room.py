@@ -98,7 +98,8 @@ def test_many_rules_stay_under_500_tokens(tmp_path: Path):
     rules = "\n".join(f"Always keep the column number_{number} of the table where it is." for number in range(200))
     text = given_back(User(tmp_path), [with_ids([claude("user", rules)])[0] | {"uuid": "rules"}, *records])
     assert 300 <= characters_per_4(text) <= 500
-    assert "number_0 " in text
+    assert "number_199 " in text
+    assert "older ones are left out: undrift rules lists them" in text
 
 
 def test_soon_after_a_compaction_without_rules_nothing_comes_back(tmp_path: Path):

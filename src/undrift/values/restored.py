@@ -23,7 +23,7 @@ class RestoredContents:
         tokens: Characters / 4 of the whole text, as it was given.
         files: Files of which it holds lines.
         requests: Lines that the user typed, without `rules`.
-        rules: Lines that the user typed and that read like rules.
+        rules: Rules that hold, and sentences that limit one.
         pasted: Texts that the user pasted or quoted.
         steps: Open steps of the plan.
         statements: Texts that the agent said last.

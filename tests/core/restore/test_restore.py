@@ -17,6 +17,7 @@ from undrift.core.text.references import normal
 from undrift.core.text.safe_lines import safe_line, safe_lines
 from undrift.core.text.tokens import characters_per_4, estimate
 from undrift.errors import InputError
+from undrift.values.rule import rule_id
 from undrift.values.window import ContextEntry, EntryType
 
 KEY_BODY = [f"{'MIIEpAIBAAKCAQEA7bq98f0Zs3Lk' * 2}{number:04d}" for number in range(8)]
@@ -213,7 +214,7 @@ def test_tokens_and_items_say_what_the_text_holds() -> None:
     for item in restored.items:
         assert item.text + "\n" in restored.text
         assert item.tokens == characters_per_4(item.text)
-        assert item.source.startswith("e")
+        assert item.source == rule_id(item.text.split("\n")[0]) if item.kind == "rules" else item.source.startswith("e")
         assert item.reason.endswith(".")
 
 

@@ -13,9 +13,9 @@ RULE = "Never touch vendor.py."
 
 
 def told(restored: Restored) -> str:
-    """All that stands under the heading of the user's own words."""
-    _, _, behind = restored.text.partition("## What the user said")
-    return behind.partition("\n## ")[0]
+    """All that stands under the two headings of the user's own words."""
+    parts = (restored.text.partition(heading)[2] for heading in ("## Rules that hold", "## What the user said"))
+    return "\n".join(part.partition("\n## ")[0] for part in parts)
 
 
 def later(session: Recorded) -> Recorded:

@@ -10,15 +10,17 @@ from collections.abc import Set as AbstractSet
 from undrift.core.restore.choose import Pick, choose
 from undrift.core.restore.contents import contents_of
 from undrift.core.restore.given_up import given_up
+from undrift.core.restore.held import MOST_SHARE, held_rules, not_kept, typed_rules_of
 from undrift.core.restore.history import RestoreHistory, history_of
 from undrift.core.restore.kept import kept_by_client, without_kept_texts
 from undrift.core.restore.render import Restored, RestoredItem, RestorePage
-from undrift.core.restore.stated import newest_edits, pasted, plan, requests, rules, statements, verdicts
+from undrift.core.restore.stated import newest_edits, pasted, plan, requests, statements, verdicts
 from undrift.core.restore.worth import worth_of_lines, worth_of_names
 from undrift.core.text.references import normal
 from undrift.core.text.tokens import characters_per_4, estimate
 from undrift.errors import InputError
 from undrift.profiles import GivenBack
+from undrift.values.rule import Rule
 from undrift.values.window import ContextEntry
 
 __all__ = ["Restored", "RestoredItem", "contents_of", "restore", "restore_rules"]
@@ -37,6 +39,7 @@ def restore(
     budget_tokens: int = 5_000,
     count: Callable[[str], int] = estimate,
     gives_back: GivenBack = _NOTHING,
+    rules: Sequence[Rule] | None = None,
 ) -> Restored:
     """Choose the lines that an agent will most likely need again, and write them as a text.
 
@@ -47,6 +50,7 @@ def restore(
         budget_tokens: What the text may cost, at least 1, by `count` and by characters/4 alike.
         count: Tokens of a text.
         gives_back: What the client keeps by itself: lines of it are not chosen again.
+        rules: The rules that hold, oldest first; None: the typed ones of these entries.
 
     Returns:
         The text, empty if nothing fits or there is nothing to give back, and what stands in it.
@@ -58,10 +62,11 @@ def restore(
         raise InputError(f"budget_tokens must be an integer of at least 1, not {budget_tokens!r}")
     history = history_of(entries)
     kept = kept_by_client(entries, history, gives_back)
+    held = not_kept(typed_rules_of(entries) if rules is None else rules, entries, kept.others)
     names, lines = worth_of_names(history), worth_of_lines(history)
     characters = budget_tokens * 4
     for _ in range(8):
-        page = _page(kept.others, history, characters)
+        page = _page(kept.others, held, history, characters)
         shown = kept.lines | set(map(normal, page.said_lines()))
         picks = choose(
             history,
@@ -84,16 +89,18 @@ def restore_rules(
     budget_tokens: int,
     count: Callable[[str], int] = estimate,
     gives_back: GivenBack = _NOTHING,
+    rules: Sequence[Rule] | None = None,
 ) -> Restored:
-    """Write only the user's lines that read like rules, newest first; none of a text that the client keeps.
+    """Write only the rules that hold; none of a text that the client keeps.
 
-    `budget_tokens`: the most tokens of the text; below 1 there is none.
+    `budget_tokens`: the most tokens of the text; below 1 there is none. `rules`: as for `restore`.
     """
     characters = budget_tokens * 4
-    found = rules(without_kept_texts(entries, gives_back))
+    held = typed_rules_of(entries) if rules is None else rules
+    held = not_kept(held, entries, without_kept_texts(entries, gives_back))
     while characters > 0:
         page = RestorePage(history_of(()))
-        page.say("requests", found, characters - page.characters)
+        page.say("rules", held_rules(held, characters - page.characters), characters - page.characters)
         restored = _fitting(page, [], budget_tokens, count)
         if restored is not None:
             return restored
@@ -101,9 +108,13 @@ def restore_rules(
     return Restored("", (), 0)
 
 
-def _page(entries: Sequence[ContextEntry], history: RestoreHistory, characters: int) -> RestorePage:
+def _page(
+    entries: Sequence[ContextEntry], held: Sequence[Rule], history: RestoreHistory, characters: int
+) -> RestorePage:
     """Begin the text with what was said outright."""
     page = RestorePage(history)
+    most = int(characters * MOST_SHARE)
+    page.say("rules", held_rules(held, most), most)
     empty = page.characters
     page.say("requests", requests(entries), int(characters * _REQUESTS))
     page.say("pasted", pasted(entries), int(characters * _REQUESTS) - (page.characters - empty))

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from undrift.core.restore.render import RestoredItem
-from undrift.core.restore.stated import is_rule
 from undrift.core.restore.trace import file_key
 from undrift.core.restore.typed import GAP
 from undrift.core.text.tokens import characters_per_4
@@ -16,10 +15,11 @@ def contents_of(items: Sequence[RestoredItem], text: str) -> RestoredContents:
     """Return the counts of a text. `text`: as it is given, with all that stands around the items."""
     if not text:
         return RestoredContents()
-    typed = [line for item in items if item.kind == "requests" for line in item.text.split("\n")]
-    typed = [line for line in typed if line.strip() and line != GAP]
-    rules = sum(map(is_rule, typed))
     shown = [item for item in items if item.path is not None and item.kind in ("file", "edit")]
+
+    def lines(kind: str) -> int:
+        found = (line for item in items if item.kind == kind for line in item.text.split("\n"))
+        return sum(bool(line.strip()) and line != GAP for line in found)
 
     def sources(kind: str) -> int:
         return len({item.source for item in items if item.kind == kind})
@@ -27,8 +27,8 @@ def contents_of(items: Sequence[RestoredItem], text: str) -> RestoredContents:
     return RestoredContents(
         tokens=characters_per_4(text),
         files=len({file_key(item.path or "") for item in shown}),
-        requests=len(typed) - rules,
-        rules=rules,
+        requests=lines("requests"),
+        rules=lines("rules"),
         pasted=sources("pasted"),
         steps=sum(item.kind == "plan" for item in items),
         statements=sources("statement"),

@@ -40,9 +40,9 @@ class RestoredItem:
     """Consecutive lines of one entry in the text.
 
     Args:
-        kind: ``requests``, ``pasted``, ``plan``, ``statement``, ``verdict``, ``tried``, ``edit``, ``file`` or ``result``.
+        kind: ``rules``, ``requests``, ``pasted``, ``plan``, ``statement``, ``verdict``, ``tried``, ``edit``, ``file`` or ``result``.
         first_line: Number of the first line in the file as it was last read, or None if unknown.
-        source: The entry that they come from.
+        source: The entry that they come from; of rules, the id of the first one.
         path: The file that they show, or None.
         last_line: Number of the last line, or None if unknown.
         text: The lines.

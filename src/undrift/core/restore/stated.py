@@ -1,4 +1,4 @@
-"""Finds explicit statements: the user's requests and rules, the plan, the newest edits and failure. Pure.
+"""Finds explicit statements: the user's requests, the plan, the newest edits and failure. Pure.
 
 Each is a list of `Excerpt`: lines as they stand in the history, the most wanted first.
 """
@@ -15,19 +15,15 @@ from undrift.core.text.safe_lines import label
 from undrift.profiles import Act, acts_of
 from undrift.values.window import ContextEntry
 
-__all__ = ["Excerpt", "is_rule", "newest_edits", "pasted", "plan", "requests", "rules", "statements", "verdicts"]
+__all__ = ["Excerpt", "newest_edits", "pasted", "plan", "requests", "statements", "verdicts"]
 
-_RULE = re.compile(
-    r"\b(?:must|never|always|don'?t|do not|only|instead of|make sure|ensure|prefer|avoid|without|remember|stop|no longer)\b",
-    re.IGNORECASE,
-)
 _VERDICT = re.compile(
     r"(?:error|exception|\b(?:fail(?:ed|ure|s)?|panic|traceback|undefined|cannot|not found|denied))\b|[✗✘❌]"
     r"|^(?:ok|pass)\b|\b\d{1,9} (?:passed|tests?|errors?|issues)\b",
     re.IGNORECASE,
 )
 _LAST_REQUESTS = 3
-_RULE_CHARACTERS = 400
+_VERDICT_CHARACTERS = 400
 _EDITS = 3
 _EDIT_LINES = 10
 _VERDICT_AGE_CALLS = 15
@@ -48,9 +44,8 @@ class Excerpt:
 
 
 def requests(entries: Sequence[ContextEntry]) -> list[Excerpt]:
-    """Return the last requests, the first, and rule-like lines of others; only text that the user typed."""
+    """Return the last requests and the first; only text that the user typed."""
     found: list[Excerpt] = []
-    ruled: list[Excerpt] = []
     first: Excerpt | None = None
     for entry in _user_texts(entries):
         lines, _ = typed_and_pasted(entry.content)
@@ -58,18 +53,7 @@ def requests(entries: Sequence[ContextEntry]) -> list[Excerpt]:
             found.append(Excerpt(entry.id, None, lines, "One of the user's last requests.", title="### request"))
             continue
         first = Excerpt(entry.id, None, lines, "The session's first request.", title="### first request")
-        ruled += _rules_in(entry, lines)
-    return found + ([first] if first else []) + ruled
-
-
-def is_rule(line: str) -> bool:
-    """Return whether a line that the user typed reads like a rule."""
-    return len(line) <= _RULE_CHARACTERS and _RULE.search(line) is not None
-
-
-def rules(entries: Sequence[ContextEntry]) -> list[Excerpt]:
-    """Return the typed lines that read like rules, newest first."""
-    return [rule for entry in _user_texts(entries) for rule in _rules_in(entry, typed_and_pasted(entry.content)[0])]
+    return found + ([first] if first else [])
 
 
 def pasted(entries: Sequence[ContextEntry]) -> list[Excerpt]:
@@ -90,11 +74,6 @@ def _user_texts(entries: Sequence[ContextEntry]) -> list[ContextEntry]:
     for entry in user_texts(entries):
         typed_texts.setdefault(entry.content, entry)
     return list(typed_texts.values())
-
-
-def _rules_in(entry: ContextEntry, typed: Sequence[str]) -> list[Excerpt]:
-    lines = [line for line in typed if is_rule(line)]
-    return [Excerpt(entry.id, None, lines, "The user's words read like a rule.", title="### earlier")] if lines else []
 
 
 def plan(entries: Sequence[ContextEntry]) -> list[Excerpt]:
@@ -161,7 +140,7 @@ def verdicts(history: RestoreHistory) -> list[Excerpt]:
             break
         if trace.kind != "shell" and not (trace.failed and trace.kind != "user"):
             continue
-        short = [line for line in trace.lines if line.strip() and len(line) <= _RULE_CHARACTERS]
+        short = [line for line in trace.lines if line.strip() and len(line) <= _VERDICT_CHARACTERS]
         lines = [line for line in short if _VERDICT.search(line)] or (short if trace.failed else [])
         if lines:
             title = f"### {label(trace.brief or trace.tool, 120)}, {age} calls ago"

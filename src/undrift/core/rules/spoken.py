@@ -147,12 +147,13 @@ def _visible_pastes(lines: Sequence[str]) -> set[int]:
 def _blocks(lines: Sequence[str], sign: re.Pattern[str]) -> set[int]:
     """Return the lines with a sign, of blocks that begin behind a colon; blank ones between them belong to the block."""
     found: set[int] = set()
-    introduced = False
+    introduced, was_empty = False, False
     for number, line in enumerate(lines):
-        if sign.match(line) and line.strip() and introduced:
+        if sign.match(line) and line.strip() and introduced and (was_empty or number - 1 in found or sign is _QUOTED):
             found.add(number)
         elif line.strip():
             introduced = line.rstrip().endswith(":")
+        was_empty = not line.strip()
     return found
 
 

@@ -1,0 +1,63 @@
+"""Shows the rules that hold, in the words of the person, before anything else has a share. Pure.
+
+Law: word for word and in the order of typing, so that of two sentences the later one counts. If they are too many the oldest
+are left out, and a line says how many and how to list them.
+"""
+
+from collections.abc import Sequence
+
+from undrift.core.restore.stated import Excerpt
+from undrift.core.restore.typed import user_texts
+from undrift.values.rule import Rule
+from undrift.values.window import ContextEntry
+
+__all__ = ["MOST_SHARE", "held_rules", "not_kept", "typed_rules_of"]
+
+MOST_SHARE = 1 / 3
+"""The most of a text that the rules may use."""
+
+_TITLE = "### Oldest first: a later one counts"
+_LEFT_OUT = " ({} older ones are left out: undrift rules lists them)"
+_AROUND = 28
+"""For the heading of the section."""
+
+_SHOWN = frozenset({"typed", "pin", "added"})
+
+
+def typed_rules_of(entries: Sequence[ContextEntry]) -> tuple[Rule, ...]:
+    """Return the typed rules of a session that hold."""
+    from undrift.core.rules.typed import typed_rules  # that room reads with this one's `pasted`
+
+    return typed_rules(entries)
+
+
+def not_kept(rules: Sequence[Rule], entries: Sequence[ContextEntry], left: Sequence[ContextEntry]) -> tuple[Rule, ...]:
+    """Return the rules that do not stand in a text which the client keeps. `left`: the entries without what it keeps."""
+    lost = {entry.id for entry in left}
+    kept = [" ".join(entry.content.split()) for entry in user_texts(entries) if entry.id not in lost]
+    return tuple(rule for rule in rules if not any(" ".join(rule.text.split()) in text for text in kept))
+
+
+def held_rules(rules: Sequence[Rule], characters: int) -> list[Excerpt]:
+    """Return the rules for a text, without those of files, which the client sends by itself.
+
+    `characters`: what they may use; the newest ones fit first.
+    """
+    shown = [rule for rule in rules if rule.origin in _SHOWN]
+    left = characters - len(_TITLE) - _AROUND
+    if sum(len(rule.text) + 1 for rule in shown) > left > 2 * len(_LEFT_OUT):
+        left -= len(_LEFT_OUT)
+    lines: list[str] = []
+    for rule in reversed(shown):
+        left -= len(rule.text) + 1
+        if left < 0:
+            break
+        lines.append(rule.text)
+    if not lines:
+        return []
+    title = _TITLE + (_LEFT_OUT.format(len(shown) - len(lines)) if len(lines) < len(shown) else "")
+    return [
+        Excerpt(
+            shown[len(shown) - len(lines)].id, None, lines[::-1], "The user laid it down, and it holds.", title=title
+        )
+    ]
