@@ -8,7 +8,7 @@ import json
 import re
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -124,7 +124,10 @@ def _files(packaged: Packaged) -> Iterator[tuple[str, str]]:
     about = {"name": _NAME, "version": _PROJECT["version"], "description": _SHORT, **packaged.more}
     yield f"{packaged.manifest}/plugin.json", _json(about)
     yield ".mcp.json", _json({"mcpServers": {_NAME: packaged.server}})
-    yield "hooks/hooks.json", _json({"hooks": client.groups(lambda event, part: _hook(packaged.name, event, part))})
+    yield (
+        "hooks/hooks.json",
+        _json({"hooks": client.groups(lambda event, options: _hook(packaged.name, event, options))}),
+    )
     filled = {
         "VERSION": _PROJECT["version"],
         "TITLE": client.title,
@@ -145,11 +148,9 @@ def _files(packaged: Packaged) -> Iterator[tuple[str, str]]:
         yield path, re.sub(r"@([A-Z]+)@", lambda found: filled[found[1]], text)
 
 
-def _hook(client: str, event: str, part: int) -> str:
+def _hook(client: str, event: str, options: Sequence[str]) -> str:
     """Return the command of a hook. The home and the client's folder are found by the script."""
-    return f'sh "${{CLAUDE_PLUGIN_ROOT}}/undrift.sh" hook {event} --client={client}' + (
-        f" --part={part}" if part else ""
-    )
+    return " ".join([f'sh "${{CLAUDE_PLUGIN_ROOT}}/undrift.sh" hook {event} --client={client}', *options])
 
 
 def _settings(name: str) -> list[str]:

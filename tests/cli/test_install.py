@@ -57,15 +57,15 @@ def test_a_file_and_a_folder_that_were_not_there_are_gone_again(tmp_path: Path):
     assert not (tmp_path / ".undrift").exists()
 
 
-def test_the_commands_name_the_homes_and_both_parts(tmp_path: Path):
+def test_the_commands_name_the_homes_and_all_parts(tmp_path: Path):
     path = user(tmp_path)
     install(tmp_path, "--yes", "--home", str(tmp_path / "a b"))
     hooks = json.loads(path.read_text())["hooks"]
     commands = [hook["command"] for groups in hooks.values() for group in groups for hook in group["hooks"]]
-    assert [group.get("matcher") for group in hooks["SessionStart"]] == ["compact", "compact", "startup|resume"]
+    assert [group.get("matcher") for group in hooks["SessionStart"]] == ["compact"] * 4 + ["startup|resume"]
     assert all(f"'--home={tmp_path}/a b'" in line for line in commands)
     assert all(f"--client-home={tmp_path}/.claude" in line for line in commands)
-    assert [line.rpartition(" ")[2] for line in commands[1:3]] == ["--part=1", "--part=2"]
+    assert [line.split()[-2:] for line in commands[1:5]] == [[f"--part={part}", "--parts=4"] for part in range(1, 5)]
 
 
 def test_the_difference_is_shown_and_nothing_is_changed_without_yes(tmp_path: Path):
@@ -267,3 +267,30 @@ def test_a_plugin_that_is_enabled_too_is_said(
     lines = [line for line in result.stdout.splitlines() if line.startswith("The undrift plugin is enabled too.")]
     assert len(lines) == (enabled == "true")
     assert all(told in line for line in lines)
+
+
+def as_earlier(text: str) -> str:
+    """Return the settings as the version before wrote them: two parts."""
+    value = json.loads(text)
+    starts = value["hooks"]["SessionStart"]
+    value["hooks"]["SessionStart"] = [*starts[:2], starts[-1]]
+    return json.dumps(value).replace(" --parts=4", "")
+
+
+def test_the_entries_of_an_earlier_version_are_noted_and_replaced(tmp_path: Path):
+    path = user(tmp_path)
+    install(tmp_path, "--yes")
+    newest = json.loads(path.read_text())["hooks"]
+    path.write_text(as_earlier(path.read_text()))
+
+    def found() -> dict[str, str]:
+        words = ("doctor", "--json", "--home", tmp_path / ".undrift")
+        told = json.loads(undrift(*words, env={"HOME": str(tmp_path)}).stdout)["findings"]
+        return next(one for one in told if one["name"] == "hooks")
+
+    assert found()["state"] == "note"
+    assert "another version" in found()["text"]
+    assert "undrift install claude" in found()["text"]
+    install(tmp_path, "--yes")
+    assert json.loads(path.read_text())["hooks"] == newest
+    assert found()["state"] == "ok"

@@ -151,7 +151,7 @@ def test_hooks_that_serve_another_home_keep_it(tmp_path: Path):
     undrift("install", "claude", "--yes", "--home", str(other), env={**variables(tmp_path)})
     assert setup(tmp_path, "--yes").exit_code == 0
     settings = (tmp_path / ".claude" / "settings.json").read_text()
-    assert (settings.count(f"--home={other}"), settings.count("--home=")) == (5, 5)
+    assert (settings.count(f"--home={other}"), settings.count("--home=")) == (7, 7)
     setup(tmp_path, "--undo", "--yes")
     assert (tmp_path / ".claude" / "settings.json").read_bytes() == BEFORE[".claude/settings.json"].encode()
     assert set(tree(tmp_path)) == {".claude", ".claude/settings.json"}

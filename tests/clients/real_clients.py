@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from undrift.testing import Follow, Read, Say, ScriptedProvider, Shell, Turn
+from undrift.testing import AnthropicSimulator, Follow, Read, Say, ScriptedProvider, Shell, Turn
 
 ROOT = Path(__file__).parents[2]
 CLIENTS = Path(os.environ.get("UNDRIFT_TEST_CLIENTS") or ROOT / "build" / "clients")
@@ -178,23 +178,66 @@ def test_claude_code_that_compacts_by_itself_gets_it_back_each_time(tmp_path: Pa
         assert [seen.text.count(MARK) for seen in after] == [1] * len(after)
 
 
-def test_both_parts_of_a_long_text_arrive_whole(tmp_path: Path):
+def parts_of(there: Place) -> list[str]:
+    """Return the text that was prepared last."""
+    (kept,) = (there.home / ".undrift" / "hooks").glob("*/restore.json")
+    parts: list[str] = json.loads(kept.read_text(encoding="utf-8"))["parts"]
+    return parts
+
+
+def compactions_of(there: Place) -> int:
+    (session,) = (there.home / ".claude" / "projects").rglob("*.jsonl")
+    return session.read_text(encoding="utf-8").count('"subtype":"compact_boundary"')
+
+
+def long_reading(there: Place, provider: ScriptedProvider, files: int) -> None:
+    """Have so many files read, each of about 13,000 tokens."""
+    for number in range(files):
+        lines = [f'    quoted("{number}_{line}", \\"{line}\\")\t# {"x" * (line % 60)}' for line in range(700)]
+        (there.project / f"file_{number}.py").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        provider.say(Read(str(there.project / f"file_{number}.py")))
+
+
+def has_all_parts(there: Place, text: str) -> None:
+    (kept,) = (there.home / ".undrift" / "hooks").glob("*/restore.json")
+    parts = json.loads(kept.read_text(encoding="utf-8"))["parts"]
+    assert len(parts) == 4, [len(part) for part in parts]
+    assert all(5_000 < len(part) <= 9_900 for part in parts), [len(part) for part in parts]
+    for part in parts:
+        assert part.strip() in text
+    assert there.log() == ""
+
+
+def test_all_parts_of_a_long_text_arrive_whole(tmp_path: Path):
     claude = program("claude", "node_modules", ".bin", "claude")
     with ScriptedProvider(summary="They read files.") as provider:
         there = claude_place(tmp_path, provider)
         there.undrift("install", "claude", "--yes")
-        for number in range(8):
-            lines = [f'    quoted("{number}_{line}", \\"{line}\\")\t# {"x" * (line % 60)}' for line in range(60)]
-            (there.project / f"file_{number}.py").write_text("\n".join(lines) + "\n", encoding="utf-8")
-            provider.say(Read(str(there.project / f"file_{number}.py")))
+        long_reading(there, provider, 10)
         claude_session(there, claude, provider)
-        (kept,) = (there.home / ".undrift" / "hooks").glob("*/restore.json")
-        parts = json.loads(kept.read_text(encoding="utf-8"))["parts"]
-        assert 5_000 < len(parts[0]) <= 9_900
-        assert len(parts) == 2
-        newest = provider.of_kind("main")[-1].text
-        for part in parts:
-            assert part.strip() in newest
+        assert compactions_of(there) == 1
+        has_all_parts(there, provider.of_kind("main")[-1].text)
+
+
+@pytest.mark.parametrize("refuses", [False, True])
+def test_all_parts_arrive_whole_after_a_compaction_that_comes_by_itself(tmp_path: Path, refuses: bool):
+    """Before the window is full, or when the provider refuses the prompt as too long."""
+    claude = program("claude", "node_modules", ".bin", "claude")
+    with ScriptedProvider(summary="They read files.") as provider:
+        there = claude_place(tmp_path, provider)
+        settings: dict[str, object] = {"autoCompactWindow": 200_000}
+        if refuses:
+            settings = {}  # its own limit is far above that of the provider
+            short = AnthropicSimulator(window_tokens=150_000)
+            provider._accounts["anthropic"] = short
+        (there.home / ".claude" / "settings.json").write_text(json.dumps(settings), encoding="utf-8")
+        there.undrift("install", "claude", "--yes")
+        long_reading(there, provider, 14)
+        provider.say(Say("All is read."))
+        there.run(claude, "-p", "Read all files.", "--allowedTools", "Read", "--output-format", "json")
+        assert any("prompt is too long" in seen.refused for seen in provider.requests) is refuses
+        assert compactions_of(there) == 1
+        has_all_parts(there, provider.of_kind("main")[-1].text)
 
 
 def small_window_session(there: Place, claude: Path, provider: ScriptedProvider, percent: int, characters: int) -> int:
@@ -210,8 +253,7 @@ def small_window_session(there: Place, claude: Path, provider: ScriptedProvider,
     tools = ("--tools", "Read", "--allowedTools", "Read", "--output-format", "json")
     said = json.loads(there.run(claude, "-p", "Read all files.\nNever change one.", *tools))
     assert said["result"] == "All is read."
-    (session,) = (there.home / ".claude" / "projects").rglob("*.jsonl")
-    return session.read_text(encoding="utf-8").count('"subtype":"compact_boundary"')
+    return compactions_of(there)
 
 
 # the client keeps 20,000 of its window for the answer, so these are 24,000 and 28,000: its own prompt and the files that it
@@ -298,6 +340,24 @@ def test_codex_gets_back_what_its_compaction_dropped(tmp_path: Path):
             pytest.fail("what was read cannot be recalled")
         there.undrift("uninstall", "codex", "--yes")
         assert not (there.home / ".codex" / "hooks.json").exists()
+
+
+def test_codex_gets_all_parts_of_a_long_text(tmp_path: Path):
+    """It counts bytes: the lines have characters of more than one."""
+    codex = codex_program()
+    with ScriptedProvider(summary="They read files.") as provider:
+        there = codex_place(tmp_path, provider, limit_tokens=170_000)
+        there.undrift("install", "codex", "--yes")
+        for number in range(30):
+            lines = [f"def part_{number}_{line}(источник, цель): return источник + {line}" for line in range(500)]
+            (there.project / f"file_{number}.py").write_text("\n".join(lines) + "\n", encoding="utf-8")
+            provider.say(Shell(f"cat file_{number}.py"))
+        provider.say(Say("All is read."))
+        bypass = ("--dangerously-bypass-approvals-and-sandbox", "--dangerously-bypass-hook-trust")
+        there.run(codex, "exec", "--skip-git-repo-check", "--json", *bypass, "Read all files.")
+        kinds = [seen.kind for seen in provider.requests]
+        assert kinds.count("summary") == 1, kinds
+        has_all_parts(there, provider.requests[kinds.index("summary") + 1].text)
 
 
 def test_codex_without_the_hooks_has_lost_it(tmp_path: Path):

@@ -68,7 +68,7 @@ def test_other_hooks_and_settings_mean_the_same(document: dict, layout: Any, end
     assert kept == {name: value for name, value in document.items() if name != "hooks"}
     for event, groups in document.get("hooks", {}).items():
         assert after["hooks"][event][: len(groups)] == groups
-    assert len(after["hooks"]["SessionStart"]) == 3 + len(document.get("hooks", {}).get("SessionStart", []))
+    assert len(after["hooks"]["SessionStart"]) == 5 + len(document.get("hooks", {}).get("SessionStart", []))
 
 
 @given(DOCUMENTS, st.sampled_from([None, 2, "\t"]))
@@ -84,7 +84,7 @@ def test_without_memory_what_is_left_empty_goes():
 
 
 def test_ours_in_a_group_with_another_goes_alone():
-    group = {"hooks": [{"type": "command", "command": "echo"}, {"type": "command", "command": MAKE("PreCompact", 0)}]}
+    group = {"hooks": [{"type": "command", "command": "echo"}, {"type": "command", "command": MAKE("PreCompact", ())}]}
     after = CLAUDE.without_ours(json.dumps({"hooks": {"PreCompact": [group]}}))
     assert json.loads(after) == {"hooks": {"PreCompact": [{"hooks": [{"type": "command", "command": "echo"}]}]}}
 
@@ -126,7 +126,7 @@ def test_comments_and_trailing_commas_are_passed_over_where_the_client_allows_th
 @pytest.mark.parametrize(
     ("line", "ours"),
     [
-        (MAKE("SessionStart", 1), True),
+        (MAKE("SessionStart", ["--part=1"]), True),
         ("undrift hook PreCompact --client=claude", True),
         ("'/opt/a b/undrift' hook PreCompact --client=claude", True),
         ("echo undrift", False),

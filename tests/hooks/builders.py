@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.cli.builders import Record, answered, called, claude, listing, said
 from undrift.hooks.answer import answer
-from undrift.hooks.call import Options
+from undrift.hooks.call import MOST_PARTS, Options
 
 SESSION = "0199f1d2-aaaa-4bbb-8ccc-000000000001"
 EARLIER = "0199f1d2-aaaa-4bbb-8ccc-000000000002"
@@ -66,11 +66,11 @@ class User:
         given |= {"hook_event_name": event, **({"source": source} if source else {})}
         return json.dumps({**given, **other}).encode()
 
-    def options(self, part: int = 1, *, now: bool = True) -> Options:
-        return Options("claude", str(self.home), str(self.claude_home), part, now=now)
+    def options(self, part: int = 1, parts: int = MOST_PARTS, *, now: bool = True) -> Options:
+        return Options("claude", str(self.home), str(self.claude_home), part, parts, now=now)
 
-    def pre_compact(self, **other: Any) -> str:
-        return answer("PreCompact", self.payload("PreCompact", **other), self.options())
+    def pre_compact(self, parts: int = MOST_PARTS, **other: Any) -> str:
+        return answer("PreCompact", self.payload("PreCompact", **other), self.options(parts=parts))
 
     def starts(self, source: str, part: int = 1, **other: Any) -> str:
         """Start a session; return what the client puts into the window."""
@@ -81,6 +81,10 @@ class User:
         assert told["hookEventName"] == "SessionStart"
         text: str = told["additionalContext"]
         return text
+
+    def restored(self) -> str:
+        """Return all that the client puts into the window after a compaction."""
+        return "".join(self.starts("compact", part) for part in range(1, MOST_PARTS + 1))
 
     def log(self) -> list[str]:
         path = self.home / "hooks.log"

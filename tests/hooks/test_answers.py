@@ -12,13 +12,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.cli.builders import SRC, claude, environment, said
+from tests.cli.builders import SRC, Record, claude, environment, said
 from tests.hooks.builders import SESSION, User, compacted, session
 from undrift.hooks.home import locked
-from undrift.hooks.prepared import split, units
+from undrift.hooks.prepared import PartLimits, split, units
+from undrift.hooks.room import TextRoom
+from undrift.hooks.work import parts_of
+from undrift.transcripts import read
+from undrift.values.restored import goes_on
 
 LONG = 40  # results of 2,000 characters: more than the text can hold
 START = "import sys; from undrift.__main__ import run; run()"
+
+
+def with_prompts(records: list[Record], most_tokens: int) -> list[Record]:
+    """Give the answers of a session prompts that grow to a size."""
+    answers = [record for record in records if record["type"] == "assistant"]
+    for number, record in enumerate(answers, 1):
+        usage = {"input_tokens": most_tokens * number // len(answers), "output_tokens": 20}
+        record["message"] = {**record["message"], "usage": usage, "id": f"msg-{number}"}
+    return records
 
 
 def prepared(user: User) -> Path:
@@ -31,7 +44,7 @@ def test_after_a_compaction_the_client_gets_what_the_session_knew(tmp_path: Path
     user.write(session(12))
     user.pre_compact()
     user.add(compacted())
-    text = user.starts("compact") + user.starts("compact", part=2)
+    text = user.restored()
     assert "Never touch the file build.lock." in text
     assert "compute_part_" in text
     shown = {number for number in range(12) if f"part_{number}.py" in text}
@@ -40,12 +53,31 @@ def test_after_a_compaction_the_client_gets_what_the_session_knew(tmp_path: Path
     assert user.log() == []
 
 
-def test_a_long_text_comes_in_two_parts_that_each_arrive_whole(tmp_path: Path):
+@pytest.mark.parametrize("parts", [2, 4])
+def test_a_long_text_comes_in_parts_that_each_arrive_whole(tmp_path: Path, parts: int):
+    """Two, as the entries of an earlier version ask."""
     user = User(tmp_path)
-    user.write(session(LONG))
-    user.pre_compact()
-    parts = [user.starts("compact", part) for part in (1, 2)]
-    assert all(0 < units(part) <= 9_900 for part in parts), [units(part) for part in parts]
+    user.write(with_prompts(session(LONG), 150_000))
+    user.pre_compact(parts)
+    found = [user.starts("compact", part) for part in (1, 2, 3, 4)]
+    assert [0 < units(part) <= 9_900 for part in found] == [number < parts for number in range(4)]
+    assert sum(map(len, found)) > parts * 9_000
+    lead = [part.partition("\n")[0] for part in found[1:parts]]
+    rest = "more of what was known before the compaction)"
+    assert lead == [f"(undrift, part {number} of {parts}: {rest}" for number in range(2, parts + 1)]
+
+
+def test_a_client_that_counts_bytes_gets_parts_that_are_as_short(tmp_path: Path):
+    lines = [json.dumps(record).replace("source", "источник") for record in session(LONG)]
+    entries = read(lines, format="claude-code").entries
+    sizes = []
+    for in_bytes in (True, False):
+        limits = PartLimits(in_bytes=in_bytes)
+        parts, _ = parts_of(entries, "recall", TextRoom(10_000), limits=limits)
+        assert len(parts) == 4
+        assert all(limits.length(part) <= 9_900 for part in parts)
+        sizes.append(sum(map(len, parts)))
+    assert 25_000 < sizes[0] < sizes[1] - 3_000
 
 
 def test_a_short_text_leaves_the_second_part_empty(tmp_path: Path):
@@ -181,22 +213,24 @@ def test_a_lock_that_another_process_holds_does_not_hold_up_for_ever(tmp_path: P
 LINES = st.lists(st.sampled_from(["# head", "## section", "a line", "", "\U0001f600" * 9, "x" * 30]), max_size=60)
 
 
-@given(LINES)
-def test_a_text_in_parts_loses_no_line(lines: list[str]):
+@given(LINES, st.integers(1, 4))
+def test_a_text_in_parts_loses_no_line(lines: list[str], number: int):
     text = "".join(line + "\n" for line in lines)
-    parts = split(text, 400)
+    parts = split(text, PartLimits(number, each=400))
     if parts is None:
-        assert units(text) > 400
+        assert units(text) > 400 + (number - 1) * 250
         return
+    assert len(parts) <= number
     assert all(units(part) <= 400 for part in parts)
     kept = list("".join(parts).splitlines())
     for line in lines:
         kept.remove(line)
-    assert set(kept) <= {"## section", "# head", "(undrift, part 2: the rest of what was known before the compaction)"}
+    told = {goes_on(part, len(parts)).strip() for part in range(2, len(parts) + 1)}
+    assert told <= set(kept) <= {"## section", "# head", *told}
 
 
 def test_a_text_is_cut_at_a_heading():
     text = "# title\n## files\n" + "### one\n" + "a\n" * 120 + "### two\n" + "b\n" * 100
-    first, second = split(text, 360) or ("", "")
+    first, second = split(text, PartLimits(2, each=360)) or ("", "")
     assert first.endswith("a\n")
     assert second.splitlines()[1:4] == ["## files", "### two", "b"]

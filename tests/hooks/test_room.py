@@ -45,12 +45,12 @@ def session(since: list[int], before: list[int] | None = None) -> list[Record]:
 
 
 def given_back(user: User, records: list[Record], *, announced: bool = True) -> str:
-    """What the client puts into the window, both parts of it."""
+    """Return what the client puts into the window, all parts of it."""
     user.write(records)
     if announced:
         user.pre_compact()
     user.add([{**record, "uuid": f"end-{number}"} for number, record in enumerate(compaction(0, 3_000))])
-    text = user.starts("compact") + user.starts("compact", part=2)
+    text = user.restored()
     assert user.log() == []
     return text
 
@@ -109,10 +109,10 @@ def test_soon_after_a_compaction_without_rules_nothing_comes_back(tmp_path: Path
 
 
 @pytest.mark.parametrize("since", [[50_000, 80_000, 120_000, 160_000], []])
-def test_a_large_window_gets_the_text_as_before(tmp_path: Path, since: list[int]):
-    first = [20_000, 60_000, *range(100_000, 156_000, 4_000)]
+def test_a_large_window_gets_a_long_text(tmp_path: Path, since: list[int]):
+    first = [20_000, *range(60_000, 156_000, 3_000)]
     records = session(since, first) if since else with_ids([claude("user", f"{REQUEST}\n{RULE}"), *at_work(first)])
-    assert 4_500 <= characters_per_4(given_back(User(tmp_path), records)) <= 5_100
+    assert 9_000 <= characters_per_4(given_back(User(tmp_path), records)) <= 9_900
 
 
 @pytest.mark.parametrize("announced", [True, False])
@@ -124,7 +124,7 @@ def test_a_compaction_by_hand_does_not_show_how_large_the_window_is(tmp_path: Pa
     end = compaction(30_000, 3_000)
     end[0]["compactMetadata"]["trigger"] = "manual"
     user.add(end)
-    assert 4_500 <= characters_per_4(user.starts("compact") + user.starts("compact", part=2)) <= 5_100
+    assert 4_500 <= characters_per_4(user.restored()) <= 5_100
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_a_text_that_is_asked_for_before_it_is_prepared_knows_how_the_compaction
     user = User(tmp_path)
     user.write(with_ids([claude("user", f"{REQUEST}\n{RULE}"), *at_work([*range(11_000, 31_000, 1_000)])]))
     assert answer("PreCompact", user.payload("PreCompact", trigger=trigger), user.options(now=False)) == ""
-    assert least <= characters_per_4(user.starts("compact") + user.starts("compact", part=2)) <= most
+    assert least <= characters_per_4(user.restored()) <= most
     assert user.log() == []
 
 
@@ -145,7 +145,7 @@ def test_a_window_that_was_full_once_is_known_to_a_compaction_by_hand(tmp_path: 
     user = User(tmp_path)
     user.write(session([25_000, 26_000, 27_000, 28_000]))
     user.pre_compact(trigger="manual")
-    assert characters_per_4(user.starts("compact") + user.starts("compact", part=2)) <= 500
+    assert characters_per_4(user.restored()) <= 500
 
 
 def test_a_session_without_figures_gets_the_text_as_before(tmp_path: Path):
@@ -202,3 +202,14 @@ def test_a_part_of_a_file_says_nothing_of_what_was_free_at_its_beginning():
     nothing: tuple[ContextEntry, ...] = ()
     assert room_of(found, nothing, None, whole=False) == TextRoom()
     assert room_of(found, nothing, None) == TextRoom(500)
+
+
+@pytest.mark.parametrize(("most_tokens", "least", "most"), [(60_000, 4_500, 5_100), (130_000, 9_000, 9_900)])
+def test_a_compaction_by_hand_gets_more_if_the_prompts_show_that_there_is_room(
+    tmp_path: Path, most_tokens: int, least: int, most: int
+):
+    user = User(tmp_path)
+    prompts = [*range(11_000, most_tokens + 1, (most_tokens - 11_000) // 34)]
+    user.write(with_ids([claude("user", f"{REQUEST}\n{RULE}"), *at_work(prompts)]))
+    user.pre_compact(trigger="manual")
+    assert least <= characters_per_4(user.restored()) <= most

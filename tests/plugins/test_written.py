@@ -131,7 +131,7 @@ def test_the_hooks_are_those_that_install_would_write(packaged: Packaged) -> Non
     script = 'sh "${CLAUDE_PLUGIN_ROOT}/undrift.sh"'
     written = json.loads(wanted()[f"{packaged.folder}/hooks/hooks.json"])["hooks"]
     installed = CLIENTS[packaged.name].groups(
-        lambda event, part: f"{script} hook {event} --client={packaged.name}" + (f" --part={part}" if part else "")
+        lambda event, options: " ".join([f"{script} hook {event} --client={packaged.name}", *options])
     )
     assert written == json.loads(json.dumps(installed))
 

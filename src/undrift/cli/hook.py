@@ -1,12 +1,13 @@
 """``undrift agent hook``: its help and options. A client's call does not load this module."""
 
 import sys
+from typing import Any
 
 import click
 
 from undrift.cli.of_session import Whole
 from undrift.hooks.answer import answer
-from undrift.hooks.call import CLIENTS, MOST_PARTS, Options
+from undrift.hooks.call import CLIENTS, FIRST_PARTS, MOST_PARTS, Options
 from undrift.hooks.events import EVENTS
 from undrift.hooks.start import LARGEST_INPUT_BYTES
 from undrift.hooks.status_line import start_line
@@ -26,9 +27,16 @@ __all__ = ["hook_command"]
 )
 @click.option("--home", metavar="DIR", help="The folder of undrift's data, as an absolute path (default: ~/.undrift).")
 @click.option("--part", type=Whole(1, MOST_PARTS), default=1, metavar="N", help="The part of the answer to print.")
+@click.option(
+    "--parts",
+    type=Whole(1, MOST_PARTS),
+    default=FIRST_PARTS,
+    metavar="N",
+    help="The number of parts that the client asks for.",
+)
 @click.option("--now", is_flag=True, help="For PreCompact: do the work in this process, not in a new one.")
 @click.option("--json", is_flag=True, expose_value=False, help="No effect: the answer is always JSON.")
-def hook_command(event: str, client: str, client_home: str | None, home: str | None, part: int, now: bool) -> None:
+def hook_command(event: str, **given: Any) -> None:
     """Run as a client's hook: read its JSON from stdin, print the answer on stdout.
 
     EVENT is an event of the client, such as PreCompact or SessionStart, or StatusLine, which prints one line for Claude
@@ -36,9 +44,9 @@ def hook_command(event: str, client: str, client_home: str | None, home: str | N
     its data folder, and exits with 0.
     """
     if event == "StatusLine":
-        given = {"--home": home, "--client-home": client_home}
-        start_line([f"{option}={value}" for option, value in given.items() if value is not None])
+        folders = {"--home": given["home"], "--client-home": given["client_home"]}
+        start_line([f"{option}={value}" for option, value in folders.items() if value is not None])
         return
     payload = sys.stdin.buffer.read(LARGEST_INPUT_BYTES + 1)
-    text = answer(event, payload, Options(client, home, client_home, part, now=now))
+    text = answer(event, payload, Options(**given))
     click.echo(text.encode("utf-8", "replace"), nl=False)

@@ -317,7 +317,7 @@ def _status_line(client: AddressedClient, text: str, home: Path, client_home: Pa
     """Return our status line for a client that has none; how to add ours to the user's own, if he has one."""
     if not client.status_line:
         return _StatusLine()
-    line = command(program(), client.name, home, client_home)("StatusLine", 0)
+    line = command(program(), client.name, home, client_home)("StatusLine", ())
     if client.form.value(text, client.status_line) is None:
         entry = {"type": "command", "command": line, "refreshInterval": _REFRESH_S}
         return _StatusLine(((client.status_line, entry),))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from undrift.clients.events import MakeCommand
 from undrift.clients.hookfile import Edited, Groups, has_hooks, our_commands, with_hooks, without_hooks
 
 __all__ = ["EntryScope", "HookedClient", "command", "is_ours"]
@@ -31,7 +32,7 @@ class HookedClient:
 
     Args:
         folder: Of the user's home folder; with `variable` the one that overrides it.
-        groups: How a command of ours is made from an event and a part -> the entries by event.
+        groups: From how a command of ours is made to the entries by event.
     """
 
     name: str
@@ -39,12 +40,12 @@ class HookedClient:
     folder: str
     variable: str
     settings: Callable[[EntryScope], Path]
-    groups: Callable[[Callable[[str, int], str]], Groups]
+    groups: Callable[[MakeCommand], Groups]
     notes: tuple[str, ...] = ()
     comments: bool = False
     lacking: str = ""
 
-    def installed(self, text: str, make: Callable[[str, int], str]) -> Edited:
+    def installed(self, text: str, make: MakeCommand) -> Edited:
         """Return the text with our entries added, if it has none yet; raises the same errors as `with_hooks`."""
         return with_hooks(text, self.groups(make), comments=self.comments)
 
@@ -68,7 +69,7 @@ class HookedClient:
                     return Path(word.removeprefix("--home="))
         return None
 
-    def has(self, text: str, make: Callable[[str, int], str]) -> bool:
+    def has(self, text: str, make: MakeCommand) -> bool:
         """Tell whether the text has exactly these entries of ours."""
         if not text.strip("\ufeff \t\r\n"):
             return False
@@ -80,14 +81,14 @@ def is_ours(text: str) -> bool:
     return _OURS.search(text) is not None
 
 
-def command(program: Sequence[str], client: str, home: Path, client_home: Path) -> Callable[[str, int], str]:
-    """Return the shell command for an event and a part of the text.
+def command(program: Sequence[str], client: str, home: Path, client_home: Path) -> MakeCommand:
+    """Return how the shell command of an entry is made.
 
     `home`: absolute. `client_home`: absolute.
     """
 
-    def make(event: str, part: int) -> str:
+    def make(event: str, options: Sequence[str]) -> str:
         words = [*program, "hook", event, f"--client={client}", f"--home={home}", f"--client-home={client_home}"]
-        return shlex.join([*words, *([f"--part={part}"] if part else [])])
+        return shlex.join([*words, *options])
 
     return make

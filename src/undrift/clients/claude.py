@@ -1,7 +1,7 @@
 """Claude Code: ``settings.json`` in ``~/.claude`` (or CLAUDE_CONFIG_DIR), ``.claude/settings.local.json`` of a project. Pure.
 
-A hook may put about 10,000 characters into a new context and two hooks both land (seen with 2.1.330), so the text comes
-in two parts; a ``PreCompact`` hook must print nothing, as that would reach the summariser's prompt. A ``systemMessage`` of a
+A hook may put about 10,000 characters into a new context and four hooks all land (seen with 2.1.330), so the text comes
+in parts; a ``PreCompact`` hook must print nothing, as that would reach the summariser's prompt. A ``systemMessage`` of a
 ``UserPromptSubmit`` hook is shown before the request is sent, and is no part of it.
 """
 

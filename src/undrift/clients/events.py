@@ -1,14 +1,22 @@
 """Our entries in a client's list of hooks, in one table: a row is one entry. Pure."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from undrift.clients.hookfile import Groups
 
-__all__ = ["ENTRIES", "HookEntry", "hook_groups"]
+__all__ = ["ENTRIES", "HookEntry", "MOST_PARTS", "MakeCommand", "hook_groups", "is_outdated"]
+
+MakeCommand = Callable[[str, Sequence[str]], str]
+"""From an event and the further options of its entry to the command."""
+
+MOST_PARTS = 4
+"""The parts of a text. Each is an entry, as a client takes about 10,000 characters from one hook. An entry of an earlier version has
+no ``--parts``, and asks for two."""
 
 _BOTH = ("claude", "codex")
+_PLACES = ("--client=", "--home=", "--client-home=")
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,14 +24,14 @@ class HookEntry:
     """One entry.
 
     Args:
-        part: Which part of the text it asks for; 0 for an event that has none.
+        options: Further options of its command.
         matcher: Which calls of the event it is for, in the client's own form; empty for all.
         clients: The clients that have the event.
         timeout_s: How long the client waits for it at most.
     """
 
     event: str
-    part: int = 0
+    options: tuple[str, ...] = ()
     matcher: str = ""
     clients: tuple[str, ...] = _BOTH
     timeout_s: int = 20
@@ -34,16 +42,17 @@ class HookEntry:
         return {"matcher": self.matcher, "hooks": hooks} if self.matcher else {"hooks": hooks}
 
 
+_PARTS = (f"--parts={MOST_PARTS}",)
 ENTRIES = (
-    HookEntry("PreCompact"),
-    *(HookEntry("SessionStart", part, "compact") for part in (1, 2)),
+    HookEntry("PreCompact", _PARTS),
+    *(HookEntry("SessionStart", (f"--part={part}", *_PARTS), "compact") for part in range(1, MOST_PARTS + 1)),
     HookEntry("SessionStart", matcher="startup|resume"),
     HookEntry("UserPromptSubmit", clients=("claude",), timeout_s=5),  # each message waits for it
 )
 """Every entry; those of one event in the order in which the client runs them."""
 
 
-def hook_groups(client: str, make: Callable[[str, int], str]) -> Groups:
+def hook_groups(client: str, make: MakeCommand) -> Groups:
     """Return the entries of a client, by event.
 
     `client`: by the name that one types. `make`: see `HookedClient.groups`.
@@ -51,5 +60,22 @@ def hook_groups(client: str, make: Callable[[str, int], str]) -> Groups:
     found: dict[str, list[dict[str, Any]]] = {}
     for one in ENTRIES:
         if client in one.clients:
-            found.setdefault(one.event, []).append(one.shown(make(one.event, one.part)))
+            found.setdefault(one.event, []).append(one.shown(make(one.event, one.options)))
     return found
+
+
+def is_outdated(client: str, commands: Sequence[Sequence[str]]) -> bool:
+    """Tell whether our entries in a client's list are not those of this version.
+
+    `commands`: the words of each.
+    """
+    wanted = {(one.event, one.options) for one in ENTRIES if client in one.clients}
+    return {_asked(words) for words in commands} != wanted
+
+
+def _asked(words: Sequence[str]) -> tuple[str, tuple[str, ...]]:
+    """Return the event and the further options of a command."""
+    if "hook" not in words[:-1]:
+        return "", ()
+    event, *options = words[list(words).index("hook") + 1 :]
+    return event, tuple(one for one in options if not one.startswith(_PLACES))

@@ -13,6 +13,7 @@ from typing import Any
 
 from undrift.clients import CLIENTS, place
 from undrift.clients.base import is_ours
+from undrift.clients.events import is_outdated
 from undrift.clients.hookfile import our_commands
 from undrift.clients.plugin import PLUGIN_FILES, is_plugin_enabled
 from undrift.clients.served import SERVED
@@ -105,6 +106,7 @@ def _entries(home: Path, path: Path) -> Finding:
         return ok("mcp", f"{path} starts undrift's MCP server", home=here)
     if not commands:
         return wrong("hooks", f"{path} does not call undrift any more, so nothing is recorded", again, home=here)
+    read = []
     for command in commands:
         try:
             words = shlex.split(command)
@@ -114,6 +116,10 @@ def _entries(home: Path, path: Path) -> Finding:
             return wrong("hooks", f"{path} calls {words[0]}, which is not there", again, home=here)
         if f"--home={home}" not in words:
             return note("hooks", f"{path} records into another home", home=here, details=(command,))
+        read.append(words)
+    if client and is_outdated(client.name, read):
+        text = f"{path} has the entries of another version of undrift: they work, but what is new since is missing; to replace them: {again}"
+        return note("hooks", text, home=here)
     return ok("hooks", f"{path} calls undrift in {len(commands)} places", home=here)
 
 

@@ -53,7 +53,7 @@ def start_process(payload: Mapping[str, Any], options: Options) -> None:
     }
     home_of = str(home.home_folder(options.home))
     words = [sys.executable, "-P", "-m", "undrift", "hook", "PreCompact", "--now"]
-    words += [f"--client={options.client}", f"--home={home_of}"]
+    words += [f"--client={options.client}", f"--home={home_of}", f"--parts={options.parts}"]
     words += [f"--client-home={options.client_home}"] if options.client_home else []
     detached: dict[str, Any] = {"start_new_session": True}
     if sys.platform == "win32":

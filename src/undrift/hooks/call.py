@@ -11,26 +11,33 @@ from undrift.settings import environment, working_folder
 from undrift.settings.folder import existing_folder, named_folder
 from undrift.values.project import Place
 
-__all__ = ["CLIENTS", "HookCall", "Layout", "MOST_PARTS", "Options", "text_of"]
+__all__ = ["CLIENTS", "FIRST_PARTS", "HookCall", "Layout", "MOST_PARTS", "Options", "text_of"]
 
-MOST_PARTS = 2
+MOST_PARTS = 4
 """The most parts of a text: each is one entry in the settings of a client."""
+
+FIRST_PARTS = 2
+"""The parts that the entries of an earlier version ask for, which do not say how many they are."""
 
 _LONGEST_CHARACTERS = 4_096
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The places where a client records its sessions."""
+    """The places where a client records its sessions.
+
+    `in_bytes`: it bounds a hook's text by its bytes in UTF-8, not by its UTF-16 units.
+    """
 
     folder: str
     sessions: str
     format: str
+    in_bytes: bool = False
 
 
 CLIENTS: Mapping[str, Layout] = {
     "claude": Layout(".claude", "projects", "claude-code"),
-    "codex": Layout(".codex", "sessions", "codex"),
+    "codex": Layout(".codex", "sessions", "codex", in_bytes=True),
 }
 
 
@@ -39,13 +46,14 @@ class Options:
     """The options in the command that ``undrift install`` has registered.
 
     `home`: absolute path; None for ``~/.undrift``. `client_home`: the client's own folder, absolute; None for the usual
-    one. `now`: do the slow work in this process and not in one of its own.
+    one. `part`: of the text, from 1. `parts`: how many the client asks for. `now`: do the slow work in this process and not in one of its own.
     """
 
     client: str = "claude"
     home: str | None = None
     client_home: str | None = None
     part: int = 1
+    parts: int = FIRST_PARTS
     now: bool = False
 
 

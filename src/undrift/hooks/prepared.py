@@ -6,20 +6,23 @@ Law: a text is given only if all that the agent did before the compaction was kn
 import json
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import accumulate, chain
 from pathlib import Path
 
+from undrift.hooks.call import MOST_PARTS
 from undrift.hooks.home import read_small, write_small
 from undrift.hooks.transcript import ReadPosition, Transcript, lines_before
-from undrift.values.restored import GOES_ON, RestoredContents
+from undrift.values.restored import RestoredContents, goes_on
 
-__all__ = ["PreparedText", "has_news", "load", "save", "split", "units"]
+__all__ = ["PartLimits", "PreparedText", "has_news", "load", "save", "split", "units"]
 
 _NAME = "restore.json"
 _MOST_TAIL_BYTES = 1 << 20
-_PART_UNITS = 9_900
-"""UTF-16 units, as the client counts: a text of 9,900 arrived whole, and of one of 10,500 only a preview."""
+_BETWEEN = 200
+_PART = 9_900
+"""In UTF-16 units, as Claude Code counts: a text of 9,900 arrived whole, and of one of 10,500 only a preview. In bytes, as Codex counts:
+of one of 12,000 the middle was gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,29 @@ class PreparedText:
     position: ReadPosition
     parts: tuple[str, ...]
     contents: RestoredContents
+
+
+@dataclass(frozen=True, slots=True)
+class PartLimits:
+    """The limits of a text: into how many parts it may be cut, and how long each may be.
+
+    `in_bytes`: a length is that in UTF-8; else it is as JavaScript counts.
+    """
+
+    parts: int = MOST_PARTS
+    in_bytes: bool = False
+    each: int = _PART
+
+    @property
+    def tokens(self) -> int:
+        """The most characters / 4 that may fit: some place goes to the lines between the parts."""
+        return self.parts * (self.each - _BETWEEN) // 4
+
+    def length(self, text: str) -> int:
+        return len(text.encode("utf-8", "surrogatepass")) if self.in_bytes else units(text)
+
+
+_LIMITS = PartLimits()
 
 
 def save(folder: Path, prepared: PreparedText) -> None:
@@ -79,18 +105,30 @@ def units(text: str) -> int:
     return len(text) + sum(1 for c in text if ord(c) > 0xFFFF)
 
 
-def split(text: str, limit_units: int = _PART_UNITS) -> tuple[str, ...] | None:
-    """Split a text into at most two parts that fit, if possible at a heading near the end. None means: two are too few."""
-    if units(text) <= limit_units:
-        return (text,) if text else ()
+def split(text: str, limits: PartLimits = _LIMITS) -> tuple[str, ...] | None:
+    """Split a text into parts that fit, if possible at headings. None means: so many parts are too few."""
     lines = text.splitlines(keepends=True)
-    starts = list(accumulate(map(units, lines), initial=0))
-    most = bisect_right(starts, limit_units) - 1
-    headings = [at for at in range(1, most + 1) if at < len(lines) and lines[at].startswith("#")]
-    for at in (*reversed(headings), most):
-        second = GOES_ON + _headings_over(lines, at) + "".join(lines[at:])
-        if at and units(second) <= limit_units:
-            return "".join(lines[:at]), second
+    found = _parts(lines, list(accumulate(map(limits.length, lines), initial=0)), 0, limits)
+    if found is None:
+        return None
+    return tuple(
+        goes_on(number, len(found)) + part if number > 1 else part for number, part in enumerate(found, 1) if part
+    )
+
+
+def _parts(lines: Sequence[str], starts: Sequence[int], at: int, limits: PartLimits) -> list[str] | None:
+    """Return the parts from a line on, without their first lines. `starts`: the length of all lines before each."""
+    above = _headings_over(lines, at) if at else ""
+    room = limits.each - (limits.length(goes_on(MOST_PARTS, MOST_PARTS) + above) if at else 0)
+    if starts[-1] - starts[at] <= room:
+        return [above + "".join(lines[at:])]
+    if limits.parts == 1:
+        return None
+    most = bisect_right(starts, starts[at] + room) - 1
+    heading = next((place for place in range(most, at, -1) if lines[place].startswith("#")), most)
+    for end in dict.fromkeys((heading, most)):  # a cut at a heading may leave too much for the rest
+        if end > at and (rest := _parts(lines, starts, end, replace(limits, parts=limits.parts - 1))) is not None:
+            return [above + "".join(lines[at:end]), *rest]
     return None
 
 

@@ -9,7 +9,10 @@ from dataclasses import dataclass
 from undrift.transcripts.figures import Boundary, RecordedFigures
 from undrift.values.window import ContextEntry
 
-__all__ = ["RULES_TOKENS", "TextRoom", "room_of"]
+__all__ = ["RULES_TOKENS", "TextRoom", "UNKNOWN_TOKENS", "room_of"]
+
+UNKNOWN_TOKENS = 4_900
+"""The most of a text if nothing shows how large the window is."""
 
 RULES_TOKENS = 500
 """The most of a text that holds the user's rules alone."""
@@ -17,11 +20,12 @@ RULES_TOKENS = 500
 _SHARE = 10
 """A text takes at most one part in so many of what was free after the last compaction.
 
-Claude Code with 30,000 tokens ended the session after 4,900 given back; 35 real compactions of windows of 155,000 and more
-leave room for 4,900 by this rule, but for those that were asked for early."""
+Claude Code with 30,000 tokens ended the session after 4,900 given back."""
 
 _FIRST_SHARE = 2 * _SHARE
-"""Before the first compaction it is not known what one leaves: the beginning of a session has neither summary nor files."""
+_FIRST_LEFT_TOKENS = 30_000
+"""Before the first compaction it is not known what one leaves: the beginning of a session has neither summary nor files. These are
+at most so large together; a part in `_FIRST_SHARE` of a small window is safe too."""
 
 _FEW_ANSWERS = 3
 """Claude Code gives up where the window is full again within three turns, three times in a row."""
@@ -29,8 +33,11 @@ _FEW_ANSWERS = 3
 
 @dataclass(frozen=True, slots=True)
 class TextRoom:
-    """The limits of a restored text. `rules_only`: give only the user's typed rules; the last compaction was just
-    before.
+    """The limits of a restored text.
+
+    Args:
+        tokens: None if nothing shows how large the window is.
+        rules_only: Give only the user's typed rules; the last compaction was just before.
     """
 
     tokens: int | None = None
@@ -49,7 +56,8 @@ def room_of(
     """Return the limits of a text.
 
     Args:
-        by_hand: The user asked for it: it does not show how large the window is, only one that came by itself does.
+        by_hand: The user asked for it: the window is at least as large as the largest prompt, and may be larger; only one that
+            came by itself shows how large it is.
         gives_up: The client ends a session after so many compactions in a row with few answers between; 0 for never. The
             last of them then comes without a text of ours.
     """
@@ -58,15 +66,15 @@ def room_of(
     last = boundaries[-1].line if boundaries else 0
     since = [one.prompt_tokens for one in prompts if one.line > last]
     full = [one for one in boundaries if one.trigger != "manual"]
-    shown = prompts
-    if by_hand:
-        shown = [one for one in prompts if full and one.line < full[-1].line]
-    elif compaction is not None:
+    is_known = bool(full) or not by_hand
+    if compaction is not None and not by_hand:
         full.append(compaction)
-    window = max((*(one.prompt_tokens for one in shown), *(one.tokens_before or 0 for one in full)), default=0)
+    window = max((*(one.prompt_tokens for one in prompts), *(one.tokens_before or 0 for one in full)), default=0)
     tokens = None
     if window and since and (last or whole):
-        tokens = max(0, window - since[0]) // (_SHARE if last else _FIRST_SHARE)
+        free = max(0, window - since[0])
+        tokens = free // _SHARE if last else max(free // _FIRST_SHARE, (free - _FIRST_LEFT_TOKENS) // _SHARE)
+        tokens = tokens if is_known else max(tokens, UNKNOWN_TOKENS)
     soon = _soon(figures, entries, boundaries, compaction)
     if not soon:
         return TextRoom(tokens)

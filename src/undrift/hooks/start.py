@@ -2,10 +2,10 @@
 
 import contextlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from undrift.hooks.answer import answer
-from undrift.hooks.call import MOST_PARTS, Options
+from undrift.hooks.call import FIRST_PARTS, MOST_PARTS, Options
 from undrift.hooks.home import note
 
 __all__ = ["LARGEST_INPUT_BYTES", "options_of", "read_input", "start"]
@@ -15,7 +15,7 @@ LARGEST_INPUT_BYTES = 1 << 20
 
 _INTERRUPTED = 130
 """As shells count a process that Ctrl-C has ended; said without a traceback, in the middle of the client's screen."""
-_VALUES = ("--client", "--client-home", "--home", "--part")
+_VALUES = ("--client", "--client-home", "--home", "--part", "--parts")
 _FLAGS = ("--json", "--now")  # --json: the answer is JSON in any case
 
 
@@ -68,8 +68,13 @@ def options_of(arguments: Sequence[str]) -> tuple[str, Options]:
             words.append(word)
     if len(words) != 1:
         raise ValueError(f"wants one EVENT, got {len(words)}")
-    part = found.get("--part", "1")
-    if part not in map(str, range(1, MOST_PARTS + 1)):
-        raise ValueError(f"--part must be a number from 1 to {MOST_PARTS}")
     home, client_home = found.get("--home") or None, found.get("--client-home") or None
-    return words[0], Options(found.get("--client") or "claude", home, client_home, int(part), now=now)
+    part, parts = _count(found, "--part", 1), _count(found, "--parts", FIRST_PARTS)
+    return words[0], Options(found.get("--client") or "claude", home, client_home, part, parts, now=now)
+
+
+def _count(given: Mapping[str, str], name: str, usual: int) -> int:
+    value = given.get(name, str(usual))
+    if value not in map(str, range(1, MOST_PARTS + 1)):
+        raise ValueError(f"{name} must be a number from 1 to {MOST_PARTS}")
+    return int(value)

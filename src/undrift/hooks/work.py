@@ -22,11 +22,11 @@ from undrift.errors import (
     StoreVersionError,
     TranscriptError,
 )
-from undrift.hooks.call import HookCall
+from undrift.hooks.call import CLIENTS, HookCall
 from undrift.hooks.home import recall_command, write_small
 from undrift.hooks.learning import Teaching, is_of_agent
-from undrift.hooks.prepared import PreparedText, has_news, save, split
-from undrift.hooks.room import TextRoom, room_of
+from undrift.hooks.prepared import PartLimits, PreparedText, has_news, save, split
+from undrift.hooks.room import UNKNOWN_TOKENS, TextRoom, room_of
 from undrift.hooks.transcript import ReadPosition, Transcript, lines_before, stored_position
 from undrift.memory.turns import repeated
 from undrift.profiles import PROFILES, GivenBack
@@ -39,13 +39,13 @@ from undrift.values.restored import RestoredContents
 from undrift.values.scope import Scope
 from undrift.values.window import ContextEntry, Original
 
-__all__ = ["BUDGETS_TOKENS", "parts_of", "prepare", "record"]
+__all__ = ["parts_of", "prepare", "record"]
 
-BUDGETS_TOKENS = (4_900, 4_700, 4_400, 4_000, 3_000, 2_000, 1_000)
-"""Characters / 4, as the client bounds characters; the second and later ones only if two parts do not hold the text."""
-
+_TRIES = 8
+_LESS = 0.95
 _ALL = TextRoom()
 _NOTHING = GivenBack()
+_LIMITS = PartLimits()
 _NEWEST_BYTES = 24 << 20
 _BATCH_BYTES = 8 << 20
 _RECORDED = "recorded.json"
@@ -66,32 +66,47 @@ def prepare(call: HookCall, transcript: Transcript) -> PreparedText:
 
 def _prepare(call: HookCall, transcript: Transcript) -> PreparedText:
     position, entries, room = _newest(transcript, call)
-    parts, contents = parts_of(entries, recall_command(call.home), room, PROFILES[call.client].gives_back)
+    parts, contents = parts_of(
+        entries,
+        recall_command(call.home),
+        room,
+        PROFILES[call.client].gives_back,
+        PartLimits(call.options.parts, CLIENTS[call.client].in_bytes),
+    )
     prepared = PreparedText(position, parts, contents)
     save(call.folder(), prepared)
     return prepared
 
 
 def parts_of(
-    entries: Sequence[ContextEntry], recall: str, room: TextRoom = _ALL, gives_back: GivenBack = _NOTHING
+    entries: Sequence[ContextEntry],
+    recall: str,
+    room: TextRoom = _ALL,
+    gives_back: GivenBack = _NOTHING,
+    limits: PartLimits = _LIMITS,
 ) -> tuple[tuple[str, ...], RestoredContents]:
-    """Return the text to restore, in one or two parts, and what stands in it; nothing that the client gives back itself."""
+    """Return the text to restore, in parts, and what stands in it; nothing that the client gives back itself."""
     from undrift.core.restore import contents_of, restore, restore_rules
 
     if room.rules_only:
         rules = restore_rules(entries, budget_tokens=room.tokens or 0, count=characters_per_4, gives_back=gives_back)
-        parts = split(mask(rules.text).text) or ()
+        parts = split(mask(rules.text).text, limits) or ()
         return parts, contents_of(rules.items, "".join(parts))
     last_line = f"\n\nEverything else can be read again word for word: {recall}\n"
-    most = BUDGETS_TOKENS[0] if room.tokens is None else room.tokens - characters_per_4(last_line)
-    for budget_tokens in sorted({min(budget, most) for budget in BUDGETS_TOKENS}, reverse=True):
+    most = UNKNOWN_TOKENS if room.tokens is None else room.tokens
+    budget_tokens = min(most, limits.tokens) - characters_per_4(last_line)
+    for _ in range(_TRIES):
         if budget_tokens < 1:
             break
         restored = restore(entries, budget_tokens=budget_tokens, count=characters_per_4, gives_back=gives_back)
         text = mask(restored.text).text
-        found = split(text.rstrip() + last_line) if text else ()
+        if not text:
+            break
+        found = split(text.rstrip() + last_line, limits)
         if found is not None:
             return found, contents_of(restored.items, "".join(found))
+        too_long = limits.length(text) / (limits.parts * limits.each)  # characters of several bytes
+        budget_tokens = int(budget_tokens * min(_LESS, _LESS / too_long))
     return (), RestoredContents()
 
 

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
-__all__ = ["GOES_ON", "RestoredContents", "TITLE"]
+__all__ = ["GOES_ON", "RestoredContents", "TITLE", "goes_on"]
 
 TITLE = "# From before the compaction (undrift)\n"
 """The first line of every text that is given back."""
 
-GOES_ON = "(undrift, part 2: the rest of what was known before the compaction)\n"
-"""The first line of its second part."""
+GOES_ON = "(undrift, part "
+"""The beginning of the first line of each further part, of any version."""
 
 _MOST = 1 << 31
 
@@ -64,6 +64,11 @@ class RestoredContents:
         shown += [f"lines of {_count(self.results, 'other result')}"] if self.results else []
         shown += ["what you pasted"] if self.pasted else []
         return f"undrift gave back {_count(self.tokens, 'token')}: {', '.join(shown) or 'a short text'}"
+
+
+def goes_on(part: int, parts: int) -> str:
+    """Return the first line of a further part. The parts may arrive in any order. `part`: from 2."""
+    return f"{GOES_ON}{part} of {parts}: more of what was known before the compaction)\n"
 
 
 def _is_count(value: Any) -> bool:
