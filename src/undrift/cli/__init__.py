@@ -51,6 +51,7 @@ _BENCH = CommandGroup(
         "drift": ("undrift.cli.bench:drift_command", "Measure how often needed text is in the window."),
         "restore": ("undrift.cli.bench_restore:bench_restore_command", "Measure what a restore text holds."),
         "retrieval": ("undrift.cli.bench_retrieval:retrieval_command", "Measure memory search with your own models."),
+        "rules": ("undrift.cli.bench_rules:rules_command", "Measure whether rules hold over compactions."),
     },
     moved={name: f"undrift.cli.bench:{name}_command" for name in ("overhead", "store")},
 )
