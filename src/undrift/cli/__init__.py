@@ -97,6 +97,8 @@ _STORE = CommandGroup(
         "proxy": ("undrift.cli.proxy:proxy_command", "Run the gateway for any client or SDK."),
         "agent": (_AGENT, "Serve MCP, manage one request, run a plan."),
         "doctor": ("undrift.cli.doctor:doctor_command", "Say what is wrong, and what to do."),
+        "handoff": ("undrift.cli.handoff:handoff_command", "Start another client with the open work of a session."),
+        "continue": ("undrift.cli.handoff:continue_command", "Continue the newest session in a new one."),
         "config": ("undrift.cli.config:config_command", "Show the settings, and where each comes from."),
         "store": (_STORE, "Back up, restore, rebuild or purge the store."),
         "bench": (_BENCH, "Measure cost, drift and memory search."),

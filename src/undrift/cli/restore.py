@@ -13,7 +13,7 @@ from undrift.cli.own import FORMATS_READ, client_folders, own_recordings
 from undrift.cli.show import at_terminal, count, echo_json, note, safe
 from undrift.recordings.restore import DEFAULT_BUDGET_TOKENS, Restored, restore
 
-__all__ = ["restore_command"]
+__all__ = ["print_text", "restore_command"]
 
 
 @click.command("restore", epilog=FORMATS_READ)
@@ -44,13 +44,13 @@ def restore_command(file: Path | None, budget: int, as_json: bool, **folders: Pa
     if as_json:
         echo_json(_as_json(restored, budget, chosen))
         return
-    _print(restored.text)
+    print_text(restored.text)
     if file is None:
         note(f"Your newest session: {safe(str(chosen))}")
     note(_what(restored, budget))
 
 
-def _print(text: str) -> None:
+def print_text(text: str) -> None:
     """Print the text: byte for byte to a program, with escapes to a terminal."""
     if at_terminal(sys.stdout):
         text = safe(text, keep="\n\t")

@@ -8,17 +8,16 @@ of a connection, because every user of the machine can read it.
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NoReturn
 
 import click
 
 from undrift.cli.addresses import addresses_of
+from undrift.cli.become import become
 from undrift.cli.keeper import LOG, start
 from undrift.cli.of_session import BUDGET
 from undrift.cli.place import HOME_HELP, home_settings, named_place, place_here, project_option
@@ -157,7 +156,7 @@ def wrap_command(
     own = arguments[arguments[:1] == ("--",) :]
     before = known.words(addresses_of(url, "" if tells_users() else token, upstreams["openai"]), around)
     allowing = known.allowing(own) if recall_reachable else ()
-    _become(program, [known.program, *before, *allowing, *own], variables)
+    become(program, [known.program, *before, *allowing, *own], variables)
 
 
 def _finds_undrift(client: Wrapped, variables: Mapping[str, str]) -> bool:
@@ -250,12 +249,3 @@ def _of_codex(variables: Mapping[str, str]) -> str:
     except (OSError, ValueError, KeyError, RuntimeError):
         url = ""
     return url if isinstance(url, str) and url else _OPENAI
-
-
-def _become(program: str, words: list[str], variables: Mapping[str, str]) -> NoReturn:
-    sys.stdout.flush()
-    sys.stderr.flush()
-    for name in ("SIGPIPE", "SIGXFSZ"):  # Python ignores them, and the program in its place would ignore them too
-        if number := getattr(signal, name, None):
-            signal.signal(number, signal.SIG_DFL)
-    os.execve(program, words, variables)  # noqa: S606 - the program that the user named, without a shell

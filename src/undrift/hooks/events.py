@@ -39,7 +39,11 @@ class EventWork:
 
 EVENTS: Mapping[str, tuple[EventWork, ...]] = {
     "PreCompact": (EventWork("compacting"),),
-    "SessionStart": (EventWork("restoring", ("compact",)), EventWork("beginning", ("startup", "resume"))),
+    "SessionStart": (
+        EventWork("restoring", ("compact",)),
+        EventWork("beginning", ("startup", "resume")),
+        EventWork("continuing", ("clear",)),
+    ),
     "UserPromptSubmit": (EventWork("cold_cache"),),
 }
 """Event -> what is done, in order."""

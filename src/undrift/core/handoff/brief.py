@@ -119,10 +119,10 @@ def _fitting_attempts(entries: Sequence[ContextEntry], task: str) -> list[Excerp
 
 
 def rule_excerpts(rules: Sequence[Rule], characters: int) -> list[Excerpt]:
-    """Return the rules that fit as a whole, in their order."""
+    """Return the rules that fit as a whole, each with what was said of it later, in their order."""
     found: list[Excerpt] = []
     for rule in rules:
-        lines = [line for line in rule.text.split("\n") if line.strip()]
+        lines = [line for text in (rule.text, *rule.later) for line in text.split("\n") if line.strip()]
         excerpt = Excerpt(
             rule.id, None, lines, f"A rule that holds, from {rule.where}.", title=f"### {label(rule.where)}"
         )
