@@ -62,7 +62,7 @@ def test_the_commands_name_the_homes_and_all_parts(tmp_path: Path):
     install(tmp_path, "--yes", "--home", str(tmp_path / "a b"))
     hooks = json.loads(path.read_text())["hooks"]
     commands = [hook["command"] for groups in hooks.values() for group in groups for hook in group["hooks"]]
-    assert [group.get("matcher") for group in hooks["SessionStart"]] == ["compact"] * 4 + ["startup|resume"]
+    assert [group.get("matcher") for group in hooks["SessionStart"]] == ["compact"] * 4 + ["startup|resume|clear"]
     assert all(f"'--home={tmp_path}/a b'" in line for line in commands)
     assert all(f"--client-home={tmp_path}/.claude" in line for line in commands)
     assert [line.split()[-2:] for line in commands[1:5]] == [[f"--part={part}", "--parts=4"] for part in range(1, 5)]

@@ -28,7 +28,7 @@ def test_every_row_names_a_module_that_does_the_work(event: str, row: EventWork)
 
 
 def test_a_row_for_some_kinds_of_start_is_passed_over_at_the_others():
-    assert list(workers("SessionStart", "clear")) == []
+    assert list(workers("SessionStart", "elsewhere")) == []
     assert list(workers("NoSuchEvent", "")) == []
 
 

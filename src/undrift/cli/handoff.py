@@ -49,7 +49,7 @@ class _Starting(click.Command):
         return super().parse_args(ctx, args[:at])
 
 
-def _options(command: F) -> F:
+def handoff_options(command: F) -> F:
     found: Any = command
     for option in (
         one_home_options,
@@ -71,7 +71,7 @@ def _options(command: F) -> F:
 @click.command("handoff", cls=_Starting, epilog=FORMATS_READ)
 @click.argument("session", required=False, metavar="[SESSION|FILE]")
 @click.option("--to", "to", metavar="CLIENT", help=f"Start this client: {', '.join(STARTED)}.")
-@_options
+@handoff_options
 def handoff_command(
     session: str | None,
     to: str | None,
@@ -102,7 +102,7 @@ def handoff_command(
 @click.command("continue", cls=_Starting)
 @click.argument("session", required=False, metavar="[SESSION|FILE]")
 @click.option("--after-clear", is_flag=True, help="Start nothing: the hook gives the text after the next /clear.")
-@_options
+@handoff_options
 def continue_command(
     session: str | None,
     after_clear: bool,
