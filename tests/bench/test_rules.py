@@ -1,15 +1,20 @@
 """The suite of rules: its controls show that it can fail and pass, and what it measures is what a provider is sent."""
 
 import json
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from undrift.bench.rules import JudgedStep, SuitePlan, episodes, judged, placements_for
 from undrift.bench.rules_agent import SeenText, decide, is_lifted
+from undrift.bench.rules_client import ClientWindow
 from undrift.bench.rules_file import RuleCase, own_rules, read_rules
+from undrift.bench.rules_gateway import GatewayClient, GatewayWay, HttpWay, InProcessWay
 from undrift.bench.rules_report import RulesReport
+from undrift.bench.rules_scene import SceneEvent, scene_of
 from undrift.errors import InputError
 
 OWN = own_rules()
@@ -190,3 +195,47 @@ def test_an_interval_holds_its_share_and_is_open_where_nothing_went_wrong(report
 def test_a_rule_case_needs_no_distractor(tmp_path: Path):
     case = RuleCase("1", "Never push.", "Never push.", OWN[0].forbids, (), None, None)
     assert [step.kind for step in decide(case, [], is_later=False)] == ["kept"]
+
+
+# ----------------------------------------------------------------------------------------------------------- the gateway
+
+
+@pytest.mark.parametrize("client", ["claude", "codex"])
+def test_over_http_the_provider_is_sent_what_it_is_sent_without(tmp_path: Path, client: str):
+    scene = scene_of(CASE, "between", 7, windows=2, characters=600)
+    found = []
+    for kind in (InProcessWay, HttpWay):
+        place = tmp_path / kind.__name__
+        sizes = ClientWindow(24_000, 36_000, 167_000)
+        session_id = "00000007-0000-4000-8000-000000000001"
+        one = GatewayClient(session_id, "/work", sizes, name=client, is_keeping=True, way=kind(client, place))
+        with closing(one):
+            one.begin()
+            for event in scene.windows[0]:
+                one.happen(event)
+            before = one.seen()
+            one.compact("The work so far.")
+            found.append((before, one.seen()))
+    assert found[0] == found[1]
+    before, after = found[0]
+    assert SeenText("typed", CASE.message) in before
+    assert {"typed", "client", "result", "skill"} <= {seen.source for seen in before}
+    assert any("The work so far." in seen.text for seen in after if seen.source == "summary")
+    assert (SeenText("typed", CASE.message) in after) == (client == "codex")
+
+
+def test_a_text_that_the_client_did_not_send_is_undrifts(tmp_path: Path):
+    sizes = ClientWindow(24_000, 36_000, 167_000)
+    one = GatewayClient("s", "/work", sizes, name="claude", way=_Adds())
+    one.begin()
+    one.happen(SceneEvent("typed", "Hello."))
+    assert one.seen()[-2:] == [SeenText("typed", "Hello."), SeenText("given", "\n## Rules\nAdded.")]
+
+
+class _Adds(GatewayWay):
+    """A gateway that adds a text behind the newest one."""
+
+    def look(self, body: dict[str, Any]) -> dict[str, Any]:
+        text = body["messages"][-1]["content"][0]["text"]
+        content = [{"type": "text", "text": f"{text}\n## Rules\nAdded."}]
+        return {**body, "messages": [{"role": "user", "content": content}]}

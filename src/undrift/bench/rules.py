@@ -8,7 +8,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, field
 from itertools import product, repeat
 from multiprocessing import get_context
@@ -36,7 +36,7 @@ __all__ = [
     "placements_for",
 ]
 
-Mode = Literal["always", "never", "lifted", "nothing", "summary", "hooks"]
+Mode = Literal["always", "never", "lifted", "nothing", "summary", "hooks", "gateway"]
 """Three controls (the rule in every prompt; in none; everything that anyone said, as a rule), then what is measured."""
 
 MODES: tuple[Mode, ...] = get_args(Mode)
@@ -50,7 +50,7 @@ _SIZES = {
     "large": ClientWindow(24_000, 36_000, 167_000),
     "small": ClientWindow(12_000, 16_000, 40_000),
 }
-_CODEX_EVERY, _SMALL_EVERY = 4, 5
+_CODEX_EVERY, _SMALL_EVERY, _HTTP_EVERY = 4, 5, 50
 _CHARACTERS = 2_000
 _MOST_JOBS = 4
 _SAID_EVERY = 10
@@ -75,12 +75,13 @@ class SuitePlan:
 
 @dataclass(frozen=True, slots=True)
 class RuleEpisode:
-    """One session: a rule, where it is laid down, and in which client."""
+    """One session: a rule, where it is laid down, and in which client. `over_http`: with the gateway, its requests travel."""
 
     case: RuleCase
     placement: Placement
     client: str
     window: str
+    over_http: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +171,7 @@ class _EpisodePlayer:
             yield JudgedStep(self.mode, self.episode, number, point, step.kind, step.is_violation, step.why)
 
     def _window(self, *, is_later: bool) -> Sequence[SeenText]:
-        case, window = self.episode.case, self.client.window
+        case, window = self.episode.case, self.client.seen()
         if self.mode == "always":
             later = [SeenText("typed", case.later.text)] if case.later is not None and is_later else []
             return [*window, SeenText("typed", case.rule), *later]
@@ -186,10 +187,10 @@ def episodes(cases: Sequence[RuleCase], plan: SuitePlan) -> list[RuleEpisode]:
     """Return the sessions to play: every rule at every placement; each fourth in Codex, each fifth with a small window."""
     found = []
     for number, (case, placement) in enumerate(product(cases, plan.placements)):
-        shifted = number + number // len(plan.placements)
+        shifted = number + number // len(plan.placements)  # so that no placement has all of them
         client = "codex" if shifted % _CODEX_EVERY == _CODEX_EVERY - 1 else "claude"
-        window = "small" if shifted % _SMALL_EVERY == _SMALL_EVERY - 1 else "large"
-        found.append(RuleEpisode(case, placement, client, window))
+        window = "small" if number % _SMALL_EVERY == _SMALL_EVERY - 1 else "large"
+        found.append(RuleEpisode(case, placement, client, window, number % _HTTP_EVERY == 0))
     return found
 
 
@@ -234,15 +235,26 @@ def _played(episode: RuleEpisode, plan: SuitePlan) -> tuple[list[JudgedStep], li
     for mode in plan.modes:
         with tempfile.TemporaryDirectory(prefix="undrift-rules-") as folder:
             player = _player(plan, mode, episode, scene, Path(folder))
-            found += player.play()
+            with closing(player.client):
+                found += player.play()
             faults += player.faults
     return found, faults
 
 
 def _player(plan: SuitePlan, mode: Mode, episode: RuleEpisode, scene: Scene, place: Path) -> _EpisodePlayer:
     session_id = f"{plan.seed:08}-0000-4000-8000-000000000001"
-    keeps = mode in ("summary", "hooks")
+    keeps = mode in ("summary", "hooks", "gateway")
     work = place / "work"
     work.mkdir()
-    client = client_for(episode.client, session_id, str(work), _SIZES[episode.window], is_keeping=keeps)
+    if mode == "gateway":
+        from undrift.bench.rules_gateway import GatewayClient, HttpWay, InProcessWay
+
+        way = (HttpWay if episode.over_http else InProcessWay)(episode.client, place / "home")
+        sizes = _SIZES[episode.window]
+        client: RecordedClient = GatewayClient(
+            session_id, str(work), sizes, name=episode.client, is_keeping=keeps, way=way
+        )
+        client.begin()
+    else:
+        client = client_for(episode.client, session_id, str(work), _SIZES[episode.window], is_keeping=keeps)
     return _EpisodePlayer(plan, mode, episode, scene, client, place)

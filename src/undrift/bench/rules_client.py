@@ -15,11 +15,20 @@ from undrift.bench.rules_scene import SceneEvent
 from undrift.bench.rules_words import Work
 from undrift.profiles import PROFILES, ClientTool, Kind
 
-__all__ = ["ClaudeSession", "ClientWindow", "CodexSession", "RecordedClient", "call_of", "client_for"]
+__all__ = [
+    "CONTINUED",
+    "ClaudeSession",
+    "ClientWindow",
+    "CodexSession",
+    "RecordedClient",
+    "SKILL",
+    "call_of",
+    "client_for",
+]
 
 _BEGUN_S = 1_772_359_200  # 2026-03-01T10:00:00Z
-_CONTINUED = "This session is being continued from a previous conversation that ran out of context.\n\n"
-_SKILL = "Base directory for this skill: /skills/{name}\n\n"
+CONTINUED = "This session is being continued from a previous conversation that ran out of context.\n\n"
+SKILL = "Base directory for this skill: /skills/{name}\n\n"
 _STEP_S = 40
 
 
@@ -84,6 +93,13 @@ class RecordedClient:
         self.window.append(SeenText("given", text))
         self._given(text, event)
 
+    def seen(self) -> Sequence[SeenText]:
+        """Return what the provider is sent now."""
+        return self.window
+
+    def close(self) -> None:
+        """Close what is open."""
+
     def flush(self, path: Path) -> None:
         """Append what happened since to the session's file."""
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -92,7 +108,16 @@ class RecordedClient:
         self._records.clear()
 
     def _kept(self) -> list[str]:
-        return []
+        if not self.is_keeping:
+            return []
+        kept, tokens = list[str](), 0
+        for seen in reversed(self.window):
+            if seen.source == "typed":
+                tokens += len(seen.text) // 4
+                if tokens > PROFILES[self.name].gives_back.user_tokens:
+                    break
+                kept.append(seen.text)
+        return kept[::-1]
 
     def _typed(self, text: str) -> None:
         raise NotImplementedError
@@ -133,7 +158,7 @@ class ClaudeSession(RecordedClient):
         self._record("user", message={"role": "user", "content": text})
 
     def _skill(self, text: str) -> None:
-        body = [{"type": "text", "text": _SKILL.format(name="work") + text}]
+        body = [{"type": "text", "text": SKILL.format(name="work") + text}]
         self._record("user", message={"role": "user", "content": body}, isMeta=True)
 
     def _work(self, done: Work) -> None:
@@ -149,7 +174,7 @@ class ClaudeSession(RecordedClient):
     def _compacted(self, summary: str, kept: Sequence[str]) -> None:  # noqa: ARG002 - this client keeps none
         about = {"trigger": "auto", "preTokens": self.sizes.full_tokens}
         self._record("system", subtype="compact_boundary", content="Conversation compacted", compactMetadata=about)
-        self._record("user", message={"role": "user", "content": _CONTINUED + summary}, isCompactSummary=True)
+        self._record("user", message={"role": "user", "content": CONTINUED + summary}, isCompactSummary=True)
 
     def _given(self, text: str, event: str) -> None:
         told = {"type": "hook_additional_context", "content": [text], "hookName": event, "hookEvent": event}
@@ -190,18 +215,6 @@ class CodexSession(RecordedClient):
         last = {"input_tokens": self._tokens, "cached_input_tokens": self._tokens - 500, "output_tokens": 90}
         info = {"last_token_usage": last, "total_token_usage": {"total_tokens": number * 1_000 + self._tokens}}
         self._record("event_msg", type="token_count", info=info)
-
-    def _kept(self) -> list[str]:
-        if not self.is_keeping:
-            return []
-        kept, tokens = list[str](), 0
-        for seen in reversed(self.window):
-            if seen.source == "typed":
-                tokens += len(seen.text) // 4
-                if tokens > PROFILES[self.name].gives_back.user_tokens:
-                    break
-                kept.append(seen.text)
-        return kept[::-1]
 
     def _compacted(self, summary: str, kept: Sequence[str]) -> None:
         history = [self._message("user", text) for text in (*kept, summary)]

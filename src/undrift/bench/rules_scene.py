@@ -9,7 +9,7 @@ from random import Random
 from typing import Literal
 
 from undrift.bench.rules_file import Distractor, RuleCase
-from undrift.bench.rules_words import Work, quotation, request, work
+from undrift.bench.rules_words import Work, log, quotation, request, work
 
 __all__ = ["PLACEMENTS", "Placement", "Scene", "SceneEvent", "scene_of"]
 
@@ -25,7 +25,7 @@ _AGAIN_EVERY = 5
 """In every so many windows the distractors come up again, newer than the rule."""
 
 _LONG_REMARKS = 14
-_PASTED_CHARACTERS = 3_000
+_PASTED_CHARACTERS = 8_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +107,7 @@ def _rule(case: RuleCase, placement: Placement, random: Random) -> str:
 def _asked(random: Random, is_wordy: bool) -> str:
     if not is_wordy:
         return request(random, random.randrange(3))
-    log = work(random, _PASTED_CHARACTERS).result
-    return f"{request(random, 2)}\n\n```\n{log}\n```"
+    return f"{request(random, 2)}\n\n```\n{log(random, _PASTED_CHARACTERS)}\n```"
 
 
 def _around(case: RuleCase, random: Random) -> list[SceneEvent]:

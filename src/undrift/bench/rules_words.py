@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Literal
 
-__all__ = ["Work", "quotation", "request", "summary", "work"]
+__all__ = ["Work", "log", "quotation", "request", "summary", "work"]
 
 _PARTS = (
     "ledger", "parcel", "ticket", "invoice", "harbour", "meter", "playlist", "voucher", "tariff", "sensor", "roster",
@@ -82,6 +82,16 @@ def quotation(random: Random, text: str) -> str:
     return f"{opening}\n\n{quoted}\n\n{request(random)}"
 
 
+def log(random: Random, characters: int) -> str:
+    """Return the output of a test run of about so many characters."""
+    states = ("ok", "ok", "ok", "took longer than before")
+    lines = (
+        f"{random.choice(_PARTS)}_{random.randrange(1000)} ... {random.choice(states)} ({random.randrange(1, 900)} ms)"
+        for _ in range(2_000)
+    )
+    return _up_to(lines, characters)
+
+
 def work(random: Random, characters: int) -> Work:
     """Return a call with a result of about so many characters."""
     path, name = _path(random), f"{random.choice(_DEEDS)}_{random.choice(_PARTS)}"
@@ -93,12 +103,7 @@ def work(random: Random, characters: int) -> Work:
         lines = (f"{_path(random)}:{random.randrange(1, 900)}: {_code(random, name, 1)}" for _ in range(200))
         return Work(kind, path, name, "", "", _up_to(lines, characters))
     if kind == "shell":
-        states = ("ok", "ok", "ok", "took longer than before")
-        lines = (
-            f"{random.choice(_PARTS)}_{random.randrange(1000)} ... {random.choice(states)} ({random.randrange(1, 900)} ms)"
-            for _ in range(200)
-        )
-        return Work(kind, path, f"run-tests {name}", "", "", _up_to(lines, characters))
+        return Work(kind, path, f"run-tests {name}", "", "", log(random, characters))
     shown = (f"{number}\t{_code(random, name, 1)}" for number in range(1, 400))
     return Work(kind, path, "", "", "", _up_to(shown, characters))
 

@@ -23,6 +23,7 @@ _TITLES: "dict[Mode, str]" = {
     "nothing": "the client alone, a summary of the work",
     "summary": "the client's summary, as recorded",
     "hooks": "hooks alone",
+    "gateway": "gateway alone",
 }
 
 
