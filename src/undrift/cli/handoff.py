@@ -22,7 +22,7 @@ from undrift.cli.show import count, echo_json, note, safe
 from undrift.clients.started import STARTED, first_prompt
 from undrift.clients.wrapped import WRAPPED, wrapped
 from undrift.core.handoff import Handoff, handoff
-from undrift.core.rules.typed import typed_rules
+from undrift.core.restore.held import typed_rules_of
 from undrift.errors import InputError, SettingsError, StoreError, TranscriptError
 from undrift.hooks.continuing import MOST_BYTES, MOST_MINUTES, leave
 from undrift.hooks.home import recall_command, write_small
@@ -178,7 +178,7 @@ def _is_of(here: Place, cwd: str) -> bool:
 
 def _text(work: OpenWork, budget: int, home: str | None) -> Handoff:
     recall = recall_command(place_here(home).home.absolute())
-    found = handoff(work.entries, budget_tokens=budget, rules=typed_rules(work.entries), originals=recall)
+    found = handoff(work.entries, budget_tokens=budget, rules=typed_rules_of(work.entries), originals=recall)
     if not found.text:
         raise InputError(f"{work.path}: nothing of this session fits {budget:,} tokens; give a larger --budget")
     return found

@@ -3,6 +3,9 @@
 import pytest
 
 from undrift.core.handoff import handoff
+from undrift.core.restore import restore
+from undrift.core.restore.held import typed_rules_of
+from undrift.core.restore.typed import user_texts
 from undrift.core.text.tokens import characters_per_4
 from undrift.errors import InputError
 from undrift.values.rule import Rule, rule_id
@@ -95,3 +98,29 @@ def test_secrets_are_masked_and_no_text_opens_a_section_of_ours() -> None:
 
 def test_the_same_session_gives_the_same_text() -> None:
     assert handoff(ENTRIES, rules=[RULE]) == handoff(list(ENTRIES), rules=[RULE])
+
+
+def test_a_session_that_was_handed_over_hands_on_rules_requests_and_plan_as_what_they_were() -> None:
+    first = handoff(ENTRIES, rules=[RULE]).text
+    session = [
+        text_of(1, first),
+        *ran(2, "Bash", {"command": "make bench"}, "12 ms"),
+        text_of(3, "It takes 12 ms.", "assistant"),
+    ]
+    assert list(user_texts(session)) == []  # the user typed nothing there
+    second = handoff(session, rules=typed_rules_of(session)).text
+    rules, requests = (
+        second.partition(f"## {name}")[2].partition("\n## ")[0] for name in ("Rules that hold", "What the user said")
+    )
+    assert "Never edit src/billing.py." in rules
+    assert "Make the parser of dates faster." in requests
+    assert "- [in_progress] Cache the weeks\n- [pending] Measure it again\n" in second
+    again = restore(session).text  # after a compaction of the new session
+    assert again.index("Never edit src/billing.py.") < again.index("Make the parser of dates faster.")
+    third = handoff([text_of(1, second), text_of(2, "Stop the cache.")]).text
+    assert third.index("Stop the cache.") < third.index("Make the parser of dates faster.")
+
+
+def test_only_a_text_that_begins_as_a_handoff_is_one() -> None:
+    quoted = f"Look at this:\n{handoff(ENTRIES, rules=[RULE]).text}"
+    assert "\n## Rules that hold\n" not in handoff([text_of(1, quoted)]).text

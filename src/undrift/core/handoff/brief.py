@@ -9,18 +9,18 @@ from dataclasses import dataclass
 from undrift.core.handoff.relevant import Relevance, names_in, relevance, telling_stems
 from undrift.core.restore.choose import Pick, choose
 from undrift.core.restore.given_up import given_up
+from undrift.core.restore.held import held_rules
 from undrift.core.restore.history import RestoreHistory, history_of
 from undrift.core.restore.render import RestoredItem, RestorePage
 from undrift.core.restore.stated import Excerpt
 from undrift.core.restore.worth import worth_of_lines, worth_of_names
 from undrift.core.text.references import normal
-from undrift.core.text.safe_lines import label
 from undrift.core.text.tokens import characters_per_4
 from undrift.errors import InputError
 from undrift.values.rule import Rule
 from undrift.values.window import ContextEntry
 
-__all__ = ["TaskBrief", "brief", "rule_excerpts", "with_most_lines"]
+__all__ = ["TaskBrief", "brief", "with_most_lines"]
 
 _TITLE = (
     "# From the session that gave this task (undrift)\n"
@@ -82,7 +82,7 @@ def brief(
     characters = budget_tokens * 4
     for _ in range(8):
         page = RestorePage(history, _TITLE)
-        page.say("rules", rule_excerpts(rules, int(characters * _RULES)), int(characters * _RULES))
+        page.say("rules", held_rules(rules, int(characters * _RULES)), int(characters * _RULES))
         page.say("tried", _fitting_attempts(entries, task), int(characters * _TRIED))
         picks = _picks(history, page, fits, task, characters)
         written = with_most_lines(page, picks, budget_tokens)
@@ -116,21 +116,6 @@ def _fitting_attempts(entries: Sequence[ContextEntry], task: str) -> list[Excerp
         for one in given_up(entries)
         if named & names_in(one.lines[0]) or len(words & telling_stems(one.lines[0])) >= _LEAST_WORDS
     ]
-
-
-def rule_excerpts(rules: Sequence[Rule], characters: int) -> list[Excerpt]:
-    """Return the rules that fit as a whole, each with what was said of it later, in their order."""
-    found: list[Excerpt] = []
-    for rule in rules:
-        lines = [line for text in (rule.text, *rule.later) for line in text.split("\n") if line.strip()]
-        excerpt = Excerpt(
-            rule.id, None, lines, f"A rule that holds, from {rule.where}.", title=f"### {label(rule.where)}"
-        )
-        cost = sum(len(line) + 2 for line in lines) + len(excerpt.title) + 3
-        if cost <= characters:
-            characters -= cost
-            found.append(excerpt)
-    return found
 
 
 def with_most_lines(

@@ -6,9 +6,11 @@ Law: never over its budget. Recorded text is data; only the rules and the reques
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from undrift.core.handoff.brief import rule_excerpts, with_most_lines
+from undrift.core.handoff.brief import with_most_lines
+from undrift.core.restore.carried import TITLE, carried
 from undrift.core.restore.choose import choose
 from undrift.core.restore.given_up import given_up
+from undrift.core.restore.held import held_rules
 from undrift.core.restore.history import RestoreHistory, history_of
 from undrift.core.restore.render import RestoredItem, RestorePage
 from undrift.core.restore.stated import Excerpt, newest_edits, requests, statements, verdicts
@@ -23,7 +25,7 @@ from undrift.values.window import ContextEntry
 __all__ = ["Handoff", "handoff"]
 
 _TITLE = (
-    "# Continue the open work of an earlier session (undrift)\n"
+    f"{TITLE}\n"
     "Copied line by line from its recording; gaps show in the numbers or as …. Only lines that begin with # are headings. "
     "Start where the work stopped; look at the files before you change them.\n"
 )
@@ -99,9 +101,10 @@ def _page(
     entries: Sequence[ContextEntry], history: RestoreHistory, rules: Sequence[Rule], characters: int
 ) -> RestorePage:
     page = RestorePage(history, _TITLE)
-    page.say("rules", rule_excerpts(rules, int(characters * _RULES)), int(characters * _RULES))
-    page.say("requests", requests(entries), int(characters * _REQUESTS))
-    page.say("steps", _steps(entries), int(characters * _PLAN))
+    before = carried(entries)
+    page.say("rules", held_rules(rules, int(characters * _RULES)), int(characters * _RULES))
+    page.say("requests", [*requests(entries), *before["requests"]], int(characters * _REQUESTS))
+    page.say("steps", _steps(entries) or before["steps"], int(characters * _PLAN))
     page.say("statement", statements(history), int(characters * _STATEMENT))
     page.say("tried", given_up(entries), int(characters * _TRIED))
     page.say("verdict", verdicts(history), int(characters * _VERDICT))

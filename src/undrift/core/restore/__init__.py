@@ -7,6 +7,7 @@ was said outright (`stated`), fills the rest with the lines of most worth (`choo
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 
+from undrift.core.restore.carried import carried
 from undrift.core.restore.choose import Pick, choose
 from undrift.core.restore.contents import contents_of
 from undrift.core.restore.given_up import given_up
@@ -116,7 +117,7 @@ def _page(
     most = int(characters * MOST_SHARE)
     page.say("rules", held_rules(held, most), most)
     empty = page.characters
-    page.say("requests", requests(entries), int(characters * _REQUESTS))
+    page.say("requests", [*requests(entries), *carried(entries)["requests"]], int(characters * _REQUESTS))
     page.say("pasted", pasted(entries), int(characters * _REQUESTS) - (page.characters - empty))
     page.say("plan", plan(entries), int(characters * _PLAN))
     page.say("statement", statements(history), int(characters * _STATEMENTS))

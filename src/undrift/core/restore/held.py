@@ -6,6 +6,7 @@ are left out, and a line says how many and how to list them.
 
 from collections.abc import Sequence
 
+from undrift.core.restore.carried import carried_rules
 from undrift.core.restore.stated import Excerpt
 from undrift.core.restore.typed import user_texts
 from undrift.values.rule import Rule
@@ -25,10 +26,10 @@ _SHOWN = frozenset({"typed", "pin", "added"})
 
 
 def typed_rules_of(entries: Sequence[ContextEntry]) -> tuple[Rule, ...]:
-    """Return the typed rules of a session that hold."""
+    """Return the typed rules of a session that hold; first those that it was handed over with."""
     from undrift.core.rules.typed import typed_rules  # that room reads with this one's `pasted`
 
-    return typed_rules(entries)
+    return (*carried_rules(entries), *typed_rules(entries))
 
 
 def not_kept(rules: Sequence[Rule], entries: Sequence[ContextEntry], left: Sequence[ContextEntry]) -> tuple[Rule, ...]:

@@ -18,7 +18,7 @@ GAP = "…"
 """Stands where lines are left out."""
 
 _BY_CLIENT = re.compile(
-    r"<|\[Request interrupted|\[hook\]|Caveat: |# AGENTS\.md|This session is being continued|Message from agent\b"
+    r"<|# Continue the open work of an earlier session \(undrift\)|\[Request interrupted|\[hook\]|Caveat: |# AGENTS\.md|This session is being continued|Message from agent\b"
     r"|[A-Za-z:]{3,60} hook (?:feedback|error|blocking error|success|additional context|stopped)\b"
 )
 _LOOKED_AT = 120
