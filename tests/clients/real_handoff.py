@@ -91,7 +91,7 @@ def test_claude_codes_work_starts_in_codex_and_goes_back_with_plan_and_files(tmp
         )  # fmt: skip
         assert NEEDLE in there.undrift("recall", there.undrift("recall", "--find", NEEDLE).split()[0])
         known = len(provider.of_kind("main"))
-        provider.say(Say("I go on in Claude Code."))
+        provider.say(Say("I continue in Claude Code."))
         hands_over(there, "handoff", "--to", "claude", "--", "-p")
         assert_has_the_open_work(
             first_request(provider, known),
