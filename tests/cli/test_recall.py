@@ -75,6 +75,11 @@ def test_what_left_is_found_by_its_words(tmp_path: Path):
     result = undrift("recall", "--find", "compute_part_3_1", "--home", tmp_path / "home")
     ref = result.stdout.split()[0]
     assert undrift("recall", ref, "--home", tmp_path / "home").stdout == listing(3)
+    shown = [line for line in result.stdout.splitlines() if re.match(r"[0-9]+: ", line)]
+    hit = listing(3).splitlines()[1]
+    assert f"2: {hit}" in shown
+    assert all(line.partition(": ")[2] in listing(3) for line in shown), "lines around the hit, of that text alone"
+    assert len(result.stdout) < 12_000
     nothing = undrift("recall", "--find", "nowhere", "--home", tmp_path / "home")
     assert (nothing.exit_code, nothing.stdout) == (0, "")
     assert "--find searches whole words" in nothing.stderr
@@ -89,7 +94,9 @@ def test_an_excerpt_that_two_originals_share_is_shown_once_and_cut_between_words
     assert len({one["ref"] for one in found}) == len(found) == 2
     for columns in (60, 80):
         shown = undrift("recall", "--find", "wombat", "--home", tmp_path / "home", columns=columns)
-        (line,) = shown.stdout.splitlines()
+        line, header, *lines = shown.stdout.splitlines()
+        assert header.startswith(f"#undrift lines | ref: {line.split()[0]} | ")
+        assert lines[0].startswith("1: wombat burrow")
         ref, words = line.split("  ", 1)
         assert ref in {one["ref"] for one in found}
         assert re.fullmatch(r"wombat( burrow)+… \(\+1 alike\)", words)

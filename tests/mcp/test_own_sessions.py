@@ -64,6 +64,7 @@ def test_what_another_session_recorded_is_still_found(tmp_path: Path):
         async with near(tmp_path) as client:
             found = await client.call_tool("search", {"query": "file 1 holds"})
             assert refs[1] in found.structured_content["refs"]
+            assert f"lines of {refs[1]}:\n1: " in found.structured_content["data"]
             assert not (await client.call_tool("recall", {"ref": refs[1]})).is_error
 
     run(work)

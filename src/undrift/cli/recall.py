@@ -3,7 +3,8 @@
 import re
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,9 @@ from undrift.cli.of_session import home_options
 from undrift.cli.place import agents_client, names_project
 from undrift.cli.show import again, at_terminal, columns, count, echo_json, excerpt, note, safe
 from undrift.cli.why import show_why
-from undrift.errors import InputError, TaskError
+from undrift.core.text.passages import passages
+from undrift.errors import InputError, StoreError, TaskError
+from undrift.stores.base import Found
 from undrift.stores.contract import Store
 from undrift.tasks.archive import Archive
 from undrift.values.window import Original
@@ -24,6 +27,10 @@ from undrift.values.window import Original
 __all__ = ["recall_command"]
 
 _MOST_FOUND = 20
+_MOST_SHOWN = 3
+_SHOWN_CHARACTERS = 2_500
+"""The most lines of one text; together about 2,000 tokens."""
+
 _HEADER = "#undrift"
 _ESCAPED = "Control characters are shown as escapes; redirect the output to a file for the exact bytes."
 _FORGED = re.compile(rf"^(?=\\*+{_HEADER})", re.MULTILINE)
@@ -58,7 +65,8 @@ def recall_command(
     The text is byte for byte what left the window, but secrets are masked. A terminal shows control characters as
     escapes.
 
-    --find without REF searches whole words: "panic" does not find "panicked".
+    --find without REF searches whole words: "panic" does not find "panicked". It prints an excerpt of each text that has some of
+    them, and the lines with most of them of the best three.
 
     \b
     undrift recall --find "panic handler"
@@ -191,14 +199,8 @@ def _as_json(original: Original, lines: list[tuple[int, str]] | None) -> dict[st
 def _search(homes: tuple[str, ...], words: str, where: str, as_json: bool) -> None:
     found = lookup.find(homes, words, _MOST_FOUND)
     if as_json:
-        echo_json(
-            {
-                "found": [
-                    {"ref": one.ref, "session_id": one.session_id, "type": one.type, "snippet": one.snippet}
-                    for one in found
-                ]
-            }
-        )
+        texts = dict(_best(homes, found))
+        echo_json({"found": [_found_json(one, texts.get(one.ref), words) for one in found]})
         return
     alike: dict[str, list[str]] = {}
     for original in found:
@@ -206,6 +208,10 @@ def _search(homes: tuple[str, ...], words: str, where: str, as_json: bool) -> No
     for snippet, (ref, *others) in alike.items():
         more = f" (+{len(others)} alike)" if others else ""
         click.echo(f"{ref}  {excerpt(snippet, max(20, columns() - 18 - len(more)))}{more}")
+    for _, text in _best(homes, found):
+        if lines := passages(text.entry.content, words, most_characters=_SHOWN_CHARACTERS):
+            click.echo(f"{_HEADER} lines | {_header(text)}")
+            _print_lines(lines)
     if len(alike) < len(found):
         note("An excerpt that several originals share is shown once; --json shows the id of each.")
     if found:
@@ -213,6 +219,26 @@ def _search(homes: tuple[str, ...], words: str, where: str, as_json: bool) -> No
         note(f"To print one: {way}{where}. To see why it left: {way} --why{where}")
     else:
         note(f"No original in {safe(' or '.join(homes))} has any of these words; --find searches whole words.")
+
+
+def _best(homes: tuple[str, ...], found: Sequence[Found]) -> Iterator[tuple[str, Original]]:
+    """Yield the originals whose lines are shown, of different excerpts; one that cannot be read is passed over."""
+    refs = list({one.snippet: one.ref for one in reversed(found)}.values())[::-1]
+    for ref in refs[:_MOST_SHOWN]:
+
+        def read(store: Store, _folder: Path, wanted: str = ref) -> Original:
+            return store.original(wanted)
+
+        with suppress(StoreError):
+            yield ref, lookup.first(homes, f"there is no {ref}", read)
+
+
+def _found_json(one: Found, original: Original | None, words: str) -> dict[str, Any]:
+    value: dict[str, Any] = {name: getattr(one, name) for name in ("ref", "session_id", "type", "snippet")}
+    if original is not None:
+        lines = passages(original.entry.content, words, most_characters=_SHOWN_CHARACTERS)
+        value["lines"] = [{"number": number, "text": line} for number, line in lines]
+    return value
 
 
 def _spelled() -> str:

@@ -92,7 +92,7 @@ def parts_of(
         rules = restore_rules(entries, budget_tokens=room.tokens or 0, count=characters_per_4, gives_back=gives_back)
         parts = split(mask(rules.text).text, limits) or ()
         return parts, contents_of(rules.items, "".join(parts))
-    last_line = f"\n\nEverything else can be read again word for word: {recall}\n"
+    last_line = f"\n\nWhat was left out can be had by words of it, with its lines: {recall}\n"
     most = UNKNOWN_TOKENS if room.tokens is None else room.tokens
     budget_tokens = min(most, limits.tokens) - characters_per_4(last_line)
     for _ in range(_TRIES):

@@ -3,6 +3,7 @@
 Law: all that a client lists of them costs its user tokens on every turn, so it stays under 800 (a test counts it).
 """
 
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from undrift.core.agent_rules import TASK_TOOL_NAME, TASK_TOOL_SCHEMA
 from undrift.core.memory.dispute import named
-from undrift.errors import InputError, StoreBusy, UndriftError
+from undrift.errors import InputError, StoreBusy, StoreError, UndriftError
 from undrift.mcp.arguments import checked
 from undrift.mcp.framing import as_data, clipped, one_line
 from undrift.mcp.place import ServedHome
@@ -37,6 +38,8 @@ _TEXT: Json = {"type": "string"}
 _HITS = 5
 _MOST_HITS = 20
 _LONGEST_HIT = 300
+_SHOWN = 2
+_SHOWN_CHARACTERS = 1_500
 _LONGEST_PATH = 4_096
 
 
@@ -100,6 +103,7 @@ def _search(place: ServedHome, call: ToolArguments) -> Answer:
     days = {one.entry.id: day_of(one.entry.valid_from_ms) for one in memories}
     rows = [_hit(one, days) for one in memories]
     rows += [f"{one.ref}  left the window, {one.type}: {clipped(one.snippet, _LONGEST_HIT)}" for one in originals]
+    rows += _lines_of(place, originals, query) if originals else []
     refs = [*(one.entry.id for one in memories), *(one.ref for one in originals)]
     if not rows:
         how = "" if find_spec("wordllama") else f" To search by meaning as well: {command_for('vectors')}"
@@ -114,6 +118,20 @@ def _left(place: ServedHome, session: "Session", query: str, limit: int, *, is_b
         return session.find(query, limit=limit)
     with place.store() as store:
         return store.find(query, limit=limit)
+
+
+def _lines_of(place: ServedHome, found: "tuple[Found, ...]", query: str) -> list[str]:
+    """Return the lines with the words in the best originals; one that cannot be read has none."""
+    from undrift.core.text.passages import passages
+
+    rows: list[str] = []
+    with place.store() as store:
+        for one in found[:_SHOWN]:
+            with suppress(StoreError):
+                text = store.original(one.ref).entry.content
+                lines = passages(text, query, most_characters=_SHOWN_CHARACTERS)
+                rows += [f"lines of {one.ref}:", *(f"{number}: {line}" for number, line in lines)] if lines else []
+    return rows
 
 
 def _hit(one: "ScoredMemoryEntry", days: dict[str, str]) -> str:
