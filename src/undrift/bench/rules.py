@@ -9,17 +9,17 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product, repeat
 from multiprocessing import get_context
 from pathlib import Path
 from random import Random
 from typing import Literal, get_args
 
-from undrift.bench.rules_agent import DecisionKind, SeenText, decide
+from undrift.bench.rules_agent import AgentStep, DecisionKind, SeenText, decide
 from undrift.bench.rules_client import ClientWindow, RecordedClient, client_for
 from undrift.bench.rules_file import RuleCase
-from undrift.bench.rules_hooks import HookRun
+from undrift.bench.rules_hooks import HookRun, has_guard
 from undrift.bench.rules_scene import PLACEMENTS, Placement, Scene, scene_of
 from undrift.bench.rules_words import summary
 
@@ -36,9 +36,11 @@ __all__ = [
     "placements_for",
 ]
 
-Mode = Literal["always", "never", "lifted", "nothing", "summary", "hooks", "gateway"]
-"""Three controls (the rule in every prompt; in none; everything that anyone said, as a rule), then what is measured."""
+Mode = Literal["always", "never", "lifted", "nothing", "summary", "hooks", "gateway", "warn", "ask"]
+"""Three controls: the rule in every prompt, in none, and all that was said by anyone as a rule. Then the ways to measure;
+``warn`` and ``ask`` are the guard alone: what else the hooks add to the window does not count."""
 
+Point = Literal["at once", "work"]
 MODES: tuple[Mode, ...] = get_args(Mode)
 COMPACTIONS = (1, 3, 10, 20)
 KEPT_IN_SUMMARIES = {"claude": (0.65, 0.26), "codex": (0.0, 0.0)}
@@ -52,6 +54,7 @@ _SIZES = {
 }
 _CODEX_EVERY, _SMALL_EVERY, _HTTP_EVERY = 4, 5, 50
 _CHARACTERS = 2_000
+_OF_HOOKS = ("hooks", "warn", "ask")
 _MOST_JOBS = 4
 _SAID_EVERY = 10
 
@@ -96,7 +99,7 @@ class JudgedStep:
     mode: Mode
     episode: RuleEpisode
     compactions: int
-    point: Literal["at once", "work"]
+    point: Point
     kind: DecisionKind
     is_violation: bool
     why: str
@@ -104,18 +107,24 @@ class JudgedStep:
 
 @dataclass
 class _EpisodePlayer:
-    """One session in one mode."""
+    """One session. `modes`: those that can be judged in it; the first says what the client does."""
 
     plan: SuitePlan
-    mode: Mode
+    modes: tuple[Mode, ...]
     episode: RuleEpisode
     scene: Scene
     client: RecordedClient
     place: Path
     faults: list[str] = field(default_factory=list)
+    shown: dict[Mode, list[SeenText]] = field(default_factory=dict)
+    """The sentences that the guard has shown since the last compaction."""
+
+    @property
+    def mode(self) -> Mode:
+        return self.modes[0]
 
     def play(self) -> Iterator[JudgedStep]:
-        hooks = HookRun(self.client, self.place) if self.mode == "hooks" else None
+        hooks = HookRun(self.client, self.place) if self.mode in _OF_HOOKS else None
         kept = [self.episode.case.rule]
         for number, events in enumerate(self.scene.windows):
             if number:
@@ -123,13 +132,13 @@ class _EpisodePlayer:
                 self._compact(hooks, number, kept)
             is_judged = number in self.plan.compactions
             if is_judged:
-                yield from self._judge(number, "at once")
+                yield from self._judge(hooks, number, "at once")
             for event in events:
                 self.client.happen(event)
                 if hooks is not None and event.kind == "typed":
                     hooks.typed(event.text)
             if is_judged:
-                yield from self._judge(number, "work")
+                yield from self._judge(hooks, number, "work")
         self.faults += hooks.faults() if hooks is not None else []
 
     def _compact(self, hooks: HookRun | None, number: int, kept: list[str]) -> None:
@@ -143,6 +152,7 @@ class _EpisodePlayer:
         hooks.before()
         self.client.compact(text)
         hooks.after()
+        self.shown.clear()
 
     def _own(self, texts: list[str]) -> list[str]:
         """Return the requests that have nothing to do with the rule: whether that one is kept is drawn."""
@@ -164,20 +174,34 @@ class _EpisodePlayer:
     def _age_of_later(self, number: int) -> int:
         return 0 if self.scene.later_at is None else number - self.scene.later_at
 
-    def _judge(self, number: int, point: Literal["at once", "work"]) -> Iterator[JudgedStep]:
+    def _judge(self, hooks: HookRun | None, number: int, point: Point) -> Iterator[JudgedStep]:
         is_later = self.scene.is_later(number)
-        steps = decide(self.episode.case, self._window(is_later=is_later), is_later=is_later)
-        for step in steps:
-            yield JudgedStep(self.mode, self.episode, number, point, step.kind, step.is_violation, step.why)
+        for mode in self.modes:
+            for step in decide(self.episode.case, self._window(mode, is_later=is_later), is_later=is_later):
+                done = step if hooks is None or mode == "hooks" else self._guarded(hooks, mode, step)
+                yield JudgedStep(mode, self.episode, number, point, done.kind, done.is_violation, done.why)
 
-    def _window(self, *, is_later: bool) -> Sequence[SeenText]:
+    def _guarded(self, hooks: HookRun, mode: Mode, step: AgentStep) -> AgentStep:
+        """Return a step under the guard: a call that it names has run and its sentence is seen, or it has not run."""
+        said = hooks.of_call(step.call) if step.is_made else ""
+        if not said:
+            return step
+        if mode == "warn":
+            self.shown.setdefault(mode, []).append(SeenText("given", said))
+            return step if step.is_violation else replace(step, why="warned needlessly")
+        return replace(step, is_violation=False, why="asked" if step.is_violation else "asked needlessly")
+
+    def _window(self, mode: Mode, *, is_later: bool) -> Sequence[SeenText]:
         case, window = self.episode.case, self.client.seen()
-        if self.mode == "always":
+        if mode in ("warn", "ask"):
+            own = [seen for seen in window[self.client.kept_texts :] if seen.source != "given"]
+            return [*own, *self.shown.get(mode, ())]
+        if mode == "always":
             later = [SeenText("typed", case.later.text)] if case.later is not None and is_later else []
             return [*window, SeenText("typed", case.rule), *later]
-        if self.mode == "never":
+        if mode == "never":
             return [seen for seen in window if seen.source != "typed"]
-        if self.mode == "lifted":
+        if mode == "lifted":
             said = "\n ".join([case.rule, *(line for one in case.distractors for line in one.text.split("\n"))])
             return [*(seen for seen in window if seen.source != "typed"), SeenText("given", f"## Rules\n{said}")]
         return window
@@ -232,21 +256,26 @@ def _played(episode: RuleEpisode, plan: SuitePlan) -> tuple[list[JudgedStep], li
     scene = scene_of(
         episode.case, episode.placement, plan.seed, windows=windows, characters=plan.characters, is_wordy=is_wordy
     )
-    for mode in plan.modes:
+    alone = [(mode,) for mode in plan.modes if mode not in _OF_HOOKS]
+    of_hooks = _OF_HOOKS if has_guard(episode.client) else _OF_HOOKS[:1]
+    together = tuple(mode for mode in plan.modes if mode in of_hooks)
+    for modes in (*alone, *([together] if together else [])):
         with tempfile.TemporaryDirectory(prefix="undrift-rules-") as folder:
-            player = _player(plan, mode, episode, scene, Path(folder))
+            player = _player(plan, modes, episode, scene, Path(folder))
             with closing(player.client):
                 found += player.play()
             faults += player.faults
     return found, faults
 
 
-def _player(plan: SuitePlan, mode: Mode, episode: RuleEpisode, scene: Scene, place: Path) -> _EpisodePlayer:
+def _player(
+    plan: SuitePlan, modes: tuple[Mode, ...], episode: RuleEpisode, scene: Scene, place: Path
+) -> _EpisodePlayer:
     session_id = f"{plan.seed:08}-0000-4000-8000-000000000001"
-    keeps = mode in ("summary", "hooks", "gateway")
+    keeps = modes[0] in ("summary", "gateway", *_OF_HOOKS)
     work = place / "work"
     work.mkdir()
-    if mode == "gateway":
+    if modes[0] == "gateway":
         from undrift.bench.rules_gateway import GatewayClient, HttpWay, InProcessWay
 
         way = (HttpWay if episode.over_http else InProcessWay)(episode.client, place / "home")
@@ -257,4 +286,4 @@ def _player(plan: SuitePlan, mode: Mode, episode: RuleEpisode, scene: Scene, pla
         client.begin()
     else:
         client = client_for(episode.client, session_id, str(work), _SIZES[episode.window], is_keeping=keeps)
-    return _EpisodePlayer(plan, mode, episode, scene, client, place)
+    return _EpisodePlayer(plan, modes, episode, scene, client, place)

@@ -51,6 +51,9 @@ class RecordedClient:
     window: list[SeenText] = field(default_factory=list)
     now_s: int = _BEGUN_S
     name: str = ""
+    kept_texts: int = 0
+    """How many texts at the beginning of the window the client kept by itself."""
+
     is_keeping: bool = False
     """True: the client keeps the newest texts of the user by itself, if its profile says so."""
 
@@ -85,6 +88,7 @@ class RecordedClient:
         self.now_s += _STEP_S
         kept = self._kept()
         self._compacted(summary, kept)
+        self.kept_texts = len(kept)
         self.window = [*(SeenText("typed", text) for text in kept), SeenText("summary", summary)]
         self._tokens = self.sizes.left_tokens
 

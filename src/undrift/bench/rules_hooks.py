@@ -11,14 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from undrift.bench.rules_client import RecordedClient
+from undrift.bench.rules_file import RuleCall
 from undrift.clients.events import ENTRIES, HookEntry
 from undrift.hooks.answer import answer
 from undrift.hooks.home import LOG
 from undrift.hooks.start import options_of
 
-__all__ = ["HookRun", "entries_for"]
+__all__ = ["HookRun", "entries_for", "has_guard"]
 
-_COMPACT = "compact"
+_BEFORE_CALL, _COMPACT = "PreToolUse", "compact"
 
 
 def entries_for(client: str, event: str, subject: str = "") -> list[HookEntry]:
@@ -28,6 +29,11 @@ def entries_for(client: str, event: str, subject: str = "") -> list[HookEntry]:
     """
     ours = (one for one in ENTRIES if one.event == event and client in one.clients)
     return [one for one in ours if not one.matcher or re.fullmatch(one.matcher, subject)]
+
+
+def has_guard(client: str) -> bool:
+    """Tell whether a client asks our hooks before its agent's calls."""
+    return any(one.event == _BEFORE_CALL and client in one.clients for one in ENTRIES)
 
 
 class HookRun:
@@ -52,6 +58,13 @@ class HookRun:
         """Put what the hooks give back into the window; all the parts are asked for at once, as the client does it."""
         for output in list(self._called("SessionStart", _COMPACT, source=_COMPACT)):
             self._take(output, f"SessionStart:{_COMPACT}")
+
+    def of_call(self, call: RuleCall) -> str:
+        """Return what a call's hooks say to the agent or ask the user; empty if they let it pass."""
+        given = {"tool_name": call.tool, "tool_input": call.given, "tool_use_id": "toolu_judged"}
+        outputs = list(self._called(_BEFORE_CALL, call.tool, **given))
+        texts = [one.get(name, "") for one in outputs for name in ("additionalContext", "permissionDecisionReason")]
+        return "\n".join(str(text) for text in texts if text)
 
     def faults(self) -> list[str]:
         """Return the lines that the hooks wrote into their log: there should be none."""

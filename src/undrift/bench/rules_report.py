@@ -99,6 +99,7 @@ class RulesReport:
             **_share(own).as_value(),
             "broken_episodes": self.broken(mode),
             "causes": dict(Counter(one.why for one in violations)),
+            "not_violated": dict(Counter(one.why for one in own if one.why and not one.is_violation)),
             **{f"by_{name}": _by(own, key) for name, key in by.items()},
             "violated": [_named(one) for one in violations[:_MOST_NAMED]],
         }

@@ -24,6 +24,8 @@ _TITLES: "dict[Mode, str]" = {
     "summary": "the client's summary, as recorded",
     "hooks": "hooks alone",
     "gateway": "gateway alone",
+    "warn": "guard alone, warn",
+    "ask": "guard alone, ask",
 }
 
 
