@@ -28,6 +28,7 @@ class Rule:
         where: The place for a person to look at, such as ``CLAUDE.md:12`` or ``request 3, line 2``.
         later: What was typed after it and may limit or end it, word for word, in order. It is read with the rule.
         lifts: It binds nothing by itself: it ends or limits an earlier rule, and is shown after it.
+        sure: False: its words are like those of a rule, and no sign shows that it is one. It stands only in texts with room.
     """
 
     id: str
@@ -37,6 +38,7 @@ class Rule:
     scope: RuleScope
     later: tuple[str, ...] = ()
     lifts: bool = False
+    sure: bool = True
 
 
 def rule_id(text: str) -> str:

@@ -46,10 +46,10 @@ def test_in_doubt_a_rule_stays_and_the_later_sentence_stands_behind_it(rule: str
     assert not found.ended
 
 
-def test_a_permission_about_no_rule_is_not_shown() -> None:
-    assert [one.text for one in held("Never push to origin.", "You can use the helper in utils.").rules] == [
-        "Never push to origin."
-    ]
+def test_a_permission_about_no_rule_is_not_sure() -> None:
+    found = held("Never push to origin.", "You can use the helper in utils.")
+    assert [one.text for one in found.rules] == ["Never push to origin."]
+    assert [(one.text, one.sure) for one in found.shown[1:]] == [("You can use the helper in utils.", False)]
 
 
 def test_a_rule_that_is_laid_down_again_stands_where_it_was_said_last() -> None:

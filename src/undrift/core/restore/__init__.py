@@ -11,7 +11,7 @@ from undrift.core.restore.carried import carried
 from undrift.core.restore.choose import Pick, choose
 from undrift.core.restore.contents import contents_of
 from undrift.core.restore.given_up import given_up
-from undrift.core.restore.held import MOST_SHARE, held_rules, not_kept, typed_rules_of
+from undrift.core.restore.held import MOST_SHARE, held_rules, not_kept, perhaps_rules, typed_rules_of
 from undrift.core.restore.history import RestoreHistory, history_of
 from undrift.core.restore.kept import kept_by_client, without_kept_texts
 from undrift.core.restore.render import Restored, RestoredItem, RestorePage
@@ -28,7 +28,7 @@ __all__ = ["Restored", "RestoredItem", "contents_of", "restore", "restore_rules"
 
 # The share of the budget that each kind of statement may use; what it does not use goes to the lines.
 # It costs nothing on 22 real compactions, and 3 to 4 of 100 names and lines at 68 made-up cuts of the same clients.
-_REQUESTS, _PLAN, _STATEMENTS, _VERDICTS, _EDITS, _TRIED = 0.12, 0.03, 0.03, 0.03, 0.03, 0.03
+_REQUESTS, _PERHAPS, _PLAN, _STATEMENTS, _VERDICTS, _EDITS, _TRIED = 0.12, 0.05, 0.03, 0.03, 0.03, 0.03, 0.03
 
 _NOTHING = GivenBack()
 _SPARE = 1.15  # prices are estimates: more lines are chosen than may fit, and the last ones fall away
@@ -102,6 +102,7 @@ def restore_rules(
     while characters > 0:
         page = RestorePage(history_of(()))
         page.say("rules", held_rules(held, characters - page.characters), characters - page.characters)
+        page.say("requests", perhaps_rules(held, characters - page.characters), characters - page.characters)
         restored = _fitting(page, [], budget_tokens, count)
         if restored is not None:
             return restored
@@ -118,6 +119,7 @@ def _page(
     page.say("rules", held_rules(held, most), most)
     empty = page.characters
     page.say("requests", [*requests(entries), *carried(entries)["requests"]], int(characters * _REQUESTS))
+    page.say("requests", perhaps_rules(held, int(characters * _PERHAPS)), int(characters * _PERHAPS))
     page.say("pasted", pasted(entries), int(characters * _REQUESTS) - (page.characters - empty))
     page.say("plan", plan(entries), int(characters * _PLAN))
     page.say("statement", statements(history), int(characters * _STATEMENTS))

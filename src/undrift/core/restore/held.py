@@ -12,13 +12,14 @@ from undrift.core.restore.typed import user_texts
 from undrift.values.rule import Rule
 from undrift.values.window import ContextEntry
 
-__all__ = ["MOST_SHARE", "held_rules", "not_kept", "typed_rules_of"]
+__all__ = ["MOST_SHARE", "held_rules", "not_kept", "perhaps_rules", "typed_rules_of"]
 
 MOST_SHARE = 1 / 3
 """The most of a text that the rules may use."""
 
 _TITLE = "### Oldest first: a later one counts"
 _LEFT_OUT = " ({} older ones are left out: undrift rules lists them)"
+_EARLIER = "### earlier, oldest first"
 _AROUND = 28
 """For the heading of the section."""
 
@@ -26,10 +27,12 @@ _SHOWN = frozenset({"typed", "pin", "added"})
 
 
 def typed_rules_of(entries: Sequence[ContextEntry]) -> tuple[Rule, ...]:
-    """Return the typed rules of a session that hold; first those that it was handed over with."""
+    """Return the typed rules of a session that hold, with the sentences that are perhaps some; first those that it was handed
+    over with.
+    """
     from undrift.core.rules.typed import typed_rules  # that room reads with this one's `pasted`
 
-    return (*carried_rules(entries), *typed_rules(entries))
+    return (*carried_rules(entries), *typed_rules(entries, unsure=True))
 
 
 def not_kept(rules: Sequence[Rule], entries: Sequence[ContextEntry], left: Sequence[ContextEntry]) -> tuple[Rule, ...]:
@@ -44,21 +47,34 @@ def held_rules(rules: Sequence[Rule], characters: int) -> list[Excerpt]:
 
     `characters`: what they may use; the newest ones fit first.
     """
-    shown = [rule for rule in rules if rule.origin in _SHOWN]
+    shown = [rule for rule in rules if rule.origin in _SHOWN and rule.sure]
     left = characters - len(_TITLE) - _AROUND
     if sum(len(rule.text) + 1 for rule in shown) > left > 2 * len(_LEFT_OUT):
         left -= len(_LEFT_OUT)
-    lines: list[str] = []
-    for rule in reversed(shown):
-        left -= len(rule.text) + 1
-        if left < 0:
-            break
-        lines.append(rule.text)
+    lines = _newest([rule.text for rule in shown], left)
     if not lines:
         return []
     title = _TITLE + (_LEFT_OUT.format(len(shown) - len(lines)) if len(lines) < len(shown) else "")
     return [
-        Excerpt(
-            shown[len(shown) - len(lines)].id, None, lines[::-1], "The user laid it down, and it holds.", title=title
-        )
+        Excerpt(shown[len(shown) - len(lines)].id, None, lines, "The user laid it down, and it holds.", title=title)
     ]
+
+
+def perhaps_rules(rules: Sequence[Rule], characters: int) -> list[Excerpt]:
+    """Return the sentences that are perhaps rules, the newest ones that fit, in the order of typing."""
+    shown = [rule for rule in rules if not rule.sure]
+    lines = _newest([rule.text for rule in shown], characters - len(_EARLIER) - _AROUND)
+    if not lines:
+        return []
+    reason = "The user's words are like those of a rule."
+    return [Excerpt(shown[len(shown) - len(lines)].id, None, lines, reason, title=_EARLIER)]
+
+
+def _newest(texts: Sequence[str], characters: int) -> list[str]:
+    lines: list[str] = []
+    for text in reversed(texts):
+        characters -= len(text) + 1
+        if characters < 0:
+            break
+        lines.append(text)
+    return lines[::-1]

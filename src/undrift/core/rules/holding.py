@@ -85,7 +85,7 @@ _EMPTY = STOP | frozenset(
     }
     | {"everything", "anything", "else", "rest", "whatever", "whenever", "always", "never", "please", "still"}
 )
-_LEAST_SHARED = {"lifts": 1, "limits": 1, "may lift": 2, "rule": 1}
+_LEAST_SHARED = {"lifts": 1, "limits": 1, "may lift": 2}
 """How many words a sentence shares with the rule that it is about; all of them if it has fewer."""
 
 _SEVERAL = re.compile(r";|\band\b|\.\s", re.IGNORECASE)
@@ -102,10 +102,17 @@ class EndedRule:
 
 @dataclass(frozen=True, slots=True)
 class HeldRules:
-    """The rules that hold with what lifts some of them, in the order of typing; and those that ended."""
+    """The state after all that was typed.
+
+    Args:
+        rules: The rules that hold, with what lifts some of them, in the order of typing.
+        ended: Those that ended.
+        shown: The rules with the sentences that are perhaps some, in the order of typing: for a text with room for them.
+    """
 
     rules: tuple[Rule, ...]
     ended: tuple[EndedRule, ...]
+    shown: tuple[Rule, ...]
 
 
 def holding(typed: Iterable[TypedSaying], before: Sequence[Rule] = ()) -> HeldRules:
@@ -118,9 +125,7 @@ def holding(typed: Iterable[TypedSaying], before: Sequence[Rule] = ()) -> HeldRu
     rules = list(before)
     ended: list[EndedRule] = []
     for one in typed:
-        about = None if one.kind == "rule" else _about(one.text, rules, least=_LEAST_SHARED[one.kind])
-        if one.kind == "may lift" and about is None:
-            continue
+        about = None if one.kind in ("rule", "perhaps") else _about(one.text, rules, least=_LEAST_SHARED[one.kind])
         rules = [rule for rule in rules if rule.id != rule_id(one.text)]  # said again: it is as new as this
         if about is not None and about in rules:
             place = rules.index(about)
@@ -128,8 +133,10 @@ def holding(typed: Iterable[TypedSaying], before: Sequence[Rule] = ()) -> HeldRu
                 ended.append(EndedRule(rules.pop(place), one.text))
             else:
                 rules[place] = replace(about, later=(*about.later, one.text))
-        rules.append(Rule(rule_id(one.text), one.text, "typed", one.where, "session", lifts=one.kind != "rule"))
-    return HeldRules(tuple(rules), tuple(ended))
+        lifts = one.kind not in ("rule", "perhaps")
+        sure = one.kind != "perhaps" and not (one.kind == "may lift" and about is None)
+        rules.append(Rule(rule_id(one.text), one.text, "typed", one.where, "session", lifts=lifts, sure=sure))
+    return HeldRules(tuple(rule for rule in rules if rule.sure), tuple(ended), tuple(rules))
 
 
 def _about(text: str, rules: Sequence[Rule], *, least: int) -> Rule | None:

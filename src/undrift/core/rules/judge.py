@@ -7,82 +7,59 @@ and how a program behaves are none.
 import re
 from typing import Literal
 
-from undrift.core.rules import lifting, signs
+from undrift.core.rules.likely import likelihood
+from undrift.core.rules.marks import marks_of, plain_words
 from undrift.core.rules.spoken import SpokenSentence
 
 __all__ = ["SentenceKind", "kind_of_sentence"]
 
-SentenceKind = Literal["rule", "lifts", "limits", "may lift"]
+SentenceKind = Literal["rule", "perhaps", "lifts", "limits", "may lift"]
+"""``perhaps``: its words are like those of rules, and no sign shows that it is one."""
 
 _LEAST_WORDS = 2
 _MOST_CHARACTERS = 600
+_LIKELY, _PERHAPS = 0.35, 0.08
 _SKIPPED = re.compile(r":\s*$|^/\w|[\w/-]\.\w{1,5}:\d|→|=>|\*\*")
 """It leads to what follows, is a client's command, or was taken from a review or a plan."""
 
-_QUOTES = re.compile(r"\"[^\"]{12,}\"|“[^“”]{12,}”|«[^«»]{12,}»|„[^„“”]{12,}[“”]|(?<!\w)'[^']{12,}'(?!\w)|`[^`]{1,80}`")
-
-
-_ASKS = re.compile(signs.ASKS)
-_POLITE = re.compile(signs.POLITE)
-_CLAIMS = re.compile(signs.CLAIMS)
-_DESCRIBES = re.compile(signs.DESCRIBES)
-_HOLDS_ON = re.compile(signs.HOLDS_ON)
-_LASTS = re.compile(signs.LASTS)
-_SPREADS = re.compile(signs.SPREADS)
-_JOBS = re.compile(signs.JOBS)
-_CONTRASTS = tuple(map(re.compile, signs.CONTRASTS))
-_ONCE = re.compile(signs.ONCE)
-_REFUSES_NOT = re.compile(signs.REFUSES_NOT)
-_STYLE = re.compile(signs.STYLE)
-_PROPOSES = re.compile(signs.PROPOSES)
-_FROM_NOW_ON = re.compile(signs.FROM_NOW_ON)
-_REPORTS = re.compile(signs.REPORTS)
-_FORBIDS = tuple(map(re.compile, signs.FORBIDS))
-_BIDS = tuple(map(re.compile, signs.BIDS))
-_WISHES = tuple(map(re.compile, signs.WISHES))
-_OF_THE_WORK = tuple(map(re.compile, signs.OF_THE_WORK))
-_NORMS = tuple(map(re.compile, signs.NORMS))
-_USE_NOT = tuple(map(re.compile, signs.USE_NOT))
-_LIFTS = tuple(map(re.compile, lifting.LIFTS))
-_LIMITS = tuple(map(re.compile, lifting.LIMITS))
-_MAY_LIFT = tuple(map(re.compile, lifting.MAY_LIFT))
 _CLAUSE_END = re.compile(
-    r"(?:[,;] | [-\u2013\u2014]+ |\b(?:so|and|therefore) )(?=(?:please|so|don'?t|do not|never|always|use|keep|work|leave|only|you|i)\b)|\bso (?=no )"
+    r"(?:[,;] | [-\u2013\u2014]+ |\b(?:so|and|therefore) )(?=(?:please|so|don'?t|do not|never|always|use|keep|work|leave|only|you|i)\b)"
+    r"|\bso (?=no )"
 )
 _MOST_CLAUSES = 6
 
 
 def kind_of_sentence(sentence: SpokenSentence) -> SentenceKind | None:
     """Return what a sentence is; None if it is no rule and nothing about one."""
-    text = sentence.text
-    words = _QUOTES.sub("`x`", text.lower().replace("\u2019", "'"))
-    if len(words.split()) < _LEAST_WORDS or len(text) > _MOST_CHARACTERS:
+    words = plain_words(sentence.text)
+    if len(words.split()) < _LEAST_WORDS or len(words) > _MOST_CHARACTERS or _SKIPPED.search(words):
         return None
-    if _SKIPPED.search(words):
-        return None
-    if sentence.under_rules and not (_ASKS.search(words) or _CLAIMS.search(words) or _DESCRIBES.match(words)):
+    marks = marks_of(words)
+    if sentence.under_rules and not marks & {"asks", "claims", "describes"}:
         return "rule"
-    if _ASKS.search(words) and not _POLITE.search(words):
+    if "asks" in marks and "polite" not in marks:
         return None
-    if _one_of(_LIFTS, words):
+    if "lifts" in marks:
         return "lifts"
-    if _one_of(_LIMITS, words):
+    if "limits" in marks:
         return "limits"
     if _is_rule(words):
         return "rule"
-    return "may lift" if _one_of(_MAY_LIFT, words) else None
-
-
-def _one_of(expressions: tuple[re.Pattern[str], ...], words: str) -> bool:
-    return any(one.search(words) for one in expressions)
+    chance = 0.0 if marks & {"claims", "proposes", "reports"} else likelihood(words)
+    if chance >= _LIKELY:
+        return "rule"
+    if "may lift" in marks:
+        return "may lift"
+    return "perhaps" if chance >= _PERHAPS else None
 
 
 def _is_rule(words: str) -> bool:
-    if _CLAIMS.search(words) or _PROPOSES.match(words) or _REPORTS.search(words):
+    if marks_of(words) & {"claims", "proposes", "reports"}:
         return False
     for _ in range(_MOST_CLAUSES):  # behind what describes, a clause of its own may bid something
-        if not _DESCRIBES.match(words) or _HOLDS_ON.search(words):
-            return _binds(words)
+        marks = marks_of(words)
+        if "describes" not in marks or "holds on" in marks:
+            return _binds(marks)
         parts = _CLAUSE_END.split(words, maxsplit=1)
         if len(parts) < 2:
             return False
@@ -90,18 +67,13 @@ def _is_rule(words: str) -> bool:
     return False
 
 
-def _binds(words: str) -> bool:
-    words = _REFUSES_NOT.sub(" ", words)
-    lasts, style = _LASTS.search(words) is not None, _STYLE.search(words) is not None
-    if _ONCE.search(words) and not lasts:
+def _binds(marks: frozenset[str]) -> bool:
+    lasts, style = "lasts" in marks, "style" in marks
+    if "once" in marks and not lasts:
         return False
-    lasts = lasts or (_SPREADS.search(words) is not None and not _JOBS.match(words))
-    if _FROM_NOW_ON.search(words) or (style and lasts):
+    lasts = lasts or ("spreads" in marks and "job" not in marks)
+    if "from now on" in marks or (style and lasts) or marks & {"forbids", "norm", "use not"}:
         return True
-    if _one_of(_FORBIDS, words) or _one_of(_NORMS, words) or _one_of(_USE_NOT, words):
+    if marks & {"bids", "wishes"} and (lasts or style):
         return True
-    bids = _one_of(_BIDS, words) or _one_of(_WISHES, words)
-    if bids and (lasts or style):
-        return True
-    of_work = _one_of(_OF_THE_WORK, words)
-    return of_work and (lasts or style or _one_of(_CONTRASTS, words))
+    return "of the work" in marks and (lasts or style or "contrasts" in marks)

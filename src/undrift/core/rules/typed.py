@@ -41,8 +41,12 @@ def sayings_in(text: str, number: int) -> Iterator[TypedSaying]:
             yield TypedSaying(sentence.text, kind, f"request {number}, line {sentence.line}")
 
 
-def typed_rules(entries: Sequence[ContextEntry]) -> tuple[Rule, ...]:
-    """Return the typed rules of a session that hold, and what lifts some of them, in the order of typing."""
+def typed_rules(entries: Sequence[ContextEntry], *, unsure: bool = False) -> tuple[Rule, ...]:
+    """Return the typed rules of a session that hold, and what lifts some of them, in the order of typing.
+
+    `unsure`: with the sentences that are perhaps rules.
+    """
     from undrift.core.rules.holding import holding
 
-    return holding(sayings(entries)).rules
+    held = holding(sayings(entries))
+    return held.shown if unsure else held.rules
