@@ -1,13 +1,16 @@
 """The suite of rules: its controls show that it can fail and pass, and what it measures is what a provider is sent."""
 
 import json
+import sys
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import Any, cast
 
 import pytest
 
+from undrift.bench import rules_hooks
 from undrift.bench.rules import JudgedStep, SuitePlan, episodes, judged, placements_for
 from undrift.bench.rules_agent import SeenText, decide, is_lifted
 from undrift.bench.rules_client import ClientWindow
@@ -15,7 +18,11 @@ from undrift.bench.rules_file import RuleCase, own_rules, read_rules
 from undrift.bench.rules_gateway import GatewayClient, GatewayWay, HttpWay, InProcessWay
 from undrift.bench.rules_report import RulesReport
 from undrift.bench.rules_scene import SceneEvent, scene_of
+from undrift.clients.events import ENTRIES, HookEntry
 from undrift.errors import InputError
+from undrift.hooks.call import HookCall
+from undrift.hooks.events import EVENTS, EventWork
+from undrift.hooks.reply import HookReply
 
 OWN = own_rules()
 LATER = [case for case in OWN if case.later is not None]
@@ -239,3 +246,42 @@ class _Adds(GatewayWay):
         text = body["messages"][-1]["content"][0]["text"]
         content = [{"type": "text", "text": f"{text}\n## Rules\nAdded."}]
         return {**body, "messages": [{"role": "user", "content": content}]}
+
+
+# ------------------------------------------------------------------------------------------------------------- the guard
+
+
+@pytest.fixture
+def guarded(monkeypatch: pytest.MonkeyPatch) -> list[JudgedStep]:
+    """Judge two rules under a guard that names each push, and shows or asks with the rule's own sentence."""
+    sentence = f"The user said:\n> {PUSH.rule}"
+
+    def work(call: HookCall) -> HookReply:
+        return HookReply(sentence if "push" in json.dumps(call.payload["tool_input"]) else "")
+
+    module = ModuleType("undrift.hooks.stub_guard")
+    monkeypatch.setattr(module, "work", work, raising=False)
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setitem(cast(dict[str, Any], EVENTS), "PreToolUse", (EventWork("stub_guard"),))
+    others = [one for one in ENTRIES if one.event != "PreToolUse"]
+    monkeypatch.setattr(rules_hooks, "ENTRIES", (*others, HookEntry("PreToolUse")))
+    plan = replace(PLAN, modes=("hooks", "warn", "ask"), placements=("first",))
+    found, faults = judged([replace(PUSH, later=None), OWN[1]], plan, jobs=1)
+    assert faults == []
+    return [one for one in found if one.kind == "kept"]
+
+
+def test_under_warn_a_call_counts_once_in_a_window_and_under_ask_it_does_not_run(guarded: list[JudgedStep]):
+    def violations(mode: str, rule: str, point: str) -> list[bool]:
+        chosen = [one for one in guarded if (one.mode, one.episode.case.id, one.point) == (mode, rule, point)]
+        return [one.is_violation for one in chosen]
+
+    assert violations("warn", PUSH.id, "at once") == [True, True]
+    assert violations("warn", PUSH.id, "work") == [False, False]
+    assert violations("ask", PUSH.id, "at once") == violations("ask", PUSH.id, "work") == [False, False]
+    assert {one.why for one in guarded if one.mode == "ask" and one.episode.case.id == PUSH.id} == {"asked"}
+
+
+def test_the_guard_alone_has_nothing_of_what_the_other_hooks_give(guarded: list[JudgedStep]):
+    other = [one for one in guarded if one.episode.case.id == OWN[1].id]
+    assert all(one.is_violation == (one.mode != "hooks") for one in other)
