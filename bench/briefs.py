@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.restore_data import raw_tail
+from undrift.bench.restore import raw_tail
 from undrift.core.autopsy.steps import Step, steps_of
 from undrift.core.autopsy.used import Learned, count_held
 from undrift.core.handoff import brief

@@ -85,6 +85,12 @@ def test_a_change_that_a_later_edit_undoes_is_found_with_the_agents_reason() -> 
     assert session.found() == [("change", f"src/pay.py: `{NEW.strip()}`", reason)]
 
 
+def test_a_long_path_shows_its_end() -> None:
+    path = "/home/me/repo/src/deep/pay.py"
+    session = Session().edited(OLD, NEW, path).edited(NEW, OLD, path)
+    assert session.found()[0][1].startswith("…/src/deep/pay.py: ")
+
+
 def test_a_change_that_is_written_again_is_not_found() -> None:
     assert Session().edited(OLD, NEW).edited(NEW, OLD).edited(OLD, NEW).found() == []
 

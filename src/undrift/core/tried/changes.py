@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from undrift.core.text.references import normal
+from undrift.core.tried.paths import short_path
 from undrift.core.tried.statements import sentences_of
 from undrift.profiles import Act, acts_of
 from undrift.profiles.shell import commands_of
@@ -177,7 +178,7 @@ def _attempt(entries: Sequence[ContextEntry], edit: _Edit, place: int, entry_id:
     least, most = _REASON_CHARACTERS
     nearest = before[0] if before else ""
     reasons = (one for one in sentences_of(nearest) if least <= len(one) <= most and _WHY.search(one))
-    what = f"{edit.path}: `{edit.line[:_LINE_CHARACTERS]}`"
+    what = f"{short_path(edit.path)}: `{edit.line[:_LINE_CHARACTERS]}`"
     return Attempt("change", what, how, next(reasons, ""), "", (edit.entry_id, entry_id), place)
 
 

@@ -6,6 +6,7 @@ Law: only words that the user typed count. A question, or a no that ends a talk,
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from undrift.core.tried.paths import short_path
 from undrift.core.tried.statements import sentences_of
 from undrift.profiles import acts_of
 from undrift.values.attempt import Attempt
@@ -103,7 +104,8 @@ def _what(about: Mapping[str, object]) -> str:
             before = {line.strip() for text in act.old for line in text.split("\n")[:_LINES]}
             after = (line.strip() for text in act.new for line in text.split("\n")[:_LINES])
             line = next((line for line in after if line and line not in before), "")
-            return f"{act.path}: `{line[:_WHAT_CHARACTERS]}`" if line else act.path
+            shown = short_path(act.path)
+            return f"{shown}: `{line[:_WHAT_CHARACTERS]}`" if line else shown
     return ""
 
 
