@@ -6,17 +6,19 @@ here a second time.
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, takewhile
 from pathlib import Path
+from typing import Any
 
 from undrift.core.autopsy.findings import Held
 from undrift.core.autopsy.steps import Step, steps_of
 from undrift.core.autopsy.used import WINDOW_CALLS, Learned, Used, window_of
 from undrift.core.restore.history import history_of
+from undrift.core.restore.trace import Trace, trace_of
 from undrift.core.restore.worth import line_features, name_features
-from undrift.core.text.references import Reference, lines_of
+from undrift.core.text.references import NameTable, Reference, lines_of
 from undrift.core.text.tokens import characters_per_4
 from undrift.errors import TranscriptError
 from undrift.recordings.files import open_recording
@@ -192,12 +194,26 @@ def entries_before(session: Recorded, cut: Cut) -> list[ContextEntry]:
     return [step.entry for step in session.steps[: cut.index]]
 
 
+def _remembering() -> Callable[[ContextEntry, Mapping[str, Any], NameTable], Trace | None]:
+    """Give a `trace_of` that reads each entry of a session once: the cuts of a session share most of them."""
+    known: dict[int, Trace | None] = {}
+    names = NameTable()
+
+    def remembered(entry: ContextEntry, call: Mapping[str, Any], _: NameTable) -> Trace | None:
+        if id(entry) not in known:
+            known[id(entry)] = trace_of(entry, call, names)
+        return known[id(entry)]
+
+    return remembered
+
+
 def lessons_of(session: Recorded) -> Lessons:
     """Count what each cut teaches: the features of every name and line, and whether it was used."""
+    read = _remembering()
     names: Counter[Lesson] = Counter()
     lines: Counter[Lesson] = Counter()
     for cut in session.cuts:
-        history = history_of(entries_before(session, cut))
+        history = history_of(entries_before(session, cut), read=read)
         used = cut.used.references
         names.update((features, ("identifier", name) in used) for name, features in name_features(history))
         lines.update((features, ("line", line) in used) for line, features in line_features(history))

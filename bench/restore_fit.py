@@ -12,8 +12,8 @@ from itertools import accumulate
 from typing import Any
 
 from bench.restore_data import Lesson, Lessons
-from undrift.core.restore import weights
 from undrift.core.restore.weights import Model
+from undrift.core.restore.worth import LINE_BINS, NAME_BINS
 
 __all__ = [
     "LINE_FEATURES",
@@ -58,7 +58,7 @@ NAME_FEATURES = (
 )
 """What the rows of `weights.NAMES` are, in the order of `worth.name_features`."""
 
-RIDGE = 60.0
+RIDGE = 150.0
 """Penalty on half the sum of the squared weights.
 
 Identifiers / lines held at 34 compactions of Claude Code, each repository left out, at 5,000 and at 10,000 tokens: 0.71 /
@@ -173,15 +173,9 @@ def _step(rows: LessonRows, solution: Any, ridge: float) -> Any:
     return np.linalg.solve(whole, slope)
 
 
-def _sizes() -> tuple[list[int], list[int]]:
-    names, lines = ([len(row) for row in rows] for _, rows in (weights.NAMES, weights.LINES))
-    return names, lines
-
-
 def fit_all(lessons: Lessons, ridge: float = RIDGE) -> Models:
-    """Fit both tables; their shapes are those of the tables in use."""
-    names, lines = _sizes()
-    return Models(fit(lessons.names, names, ridge), fit(lessons.lines, lines, ridge))
+    """Fit both tables."""
+    return Models(fit(lessons.names, NAME_BINS, ridge), fit(lessons.lines, LINE_BINS, ridge))
 
 
 def fit_each_left_out(
@@ -194,16 +188,16 @@ def fit_each_left_out(
         left_out: Those of them to leave out, one at a time.
         ridge: As for `fit`.
     """
-    names, lines = _sizes()
     rows = {
-        owner: (LessonRows.of(own.names, names), LessonRows.of(own.lines, lines)) for owner, own in by_owner.items()
+        owner: (LessonRows.of(own.names, NAME_BINS), LessonRows.of(own.lines, LINE_BINS))
+        for owner, own in by_owner.items()
     }
     found: dict[str, Models] = {}
     for owner in left_out:
         others = [both for name, both in rows.items() if name != owner]
         fitted = [
             _fitted(LessonRows.joined([both[part] for both in others]), sizes, ridge)
-            for part, sizes in enumerate((names, lines))
+            for part, sizes in enumerate((NAME_BINS, LINE_BINS))
         ]
         found[owner] = Models(*fitted)
     return found

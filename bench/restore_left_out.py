@@ -37,6 +37,7 @@ _SHOWN = {
     "tail": "the last tokens",
     "today": "native of today",
     "both": "native of today and the restore text",
+    "aware": "native of today and a restore text that knows of it",
 }
 
 
@@ -77,15 +78,18 @@ def _at(session: Recorded, judge: Judge, budgets: Sequence[int]) -> Iterator[Jud
     for budget in budgets:
         text = restore(entries, budget_tokens=budget, count=characters_per_4).text
         ours = held(text)
+        aware = restore(entries, budget_tokens=budget, count=characters_per_4, put_back=(native, simulated)).text
         texts = {
             "restore": ours,
             "tail": held(raw_tail(before, budget)),
             "today": today,
             "both": today | ours,
+            "aware": today | held(aware),
             "bag": held(bag_of_names(before, budget)),
         }
         used = judge.cut.used.references
-        yield Judged(session.client, session.repository, budget, used, texts, characters_per_4(text))
+        tokens = max(map(characters_per_4, (text, aware)))
+        yield Judged(session.client, session.repository, budget, used, texts, tokens)
 
 
 def _native(session: Recorded, cut: Cut) -> tuple[str, str]:

@@ -18,7 +18,14 @@ LINE: Reference = ("line", "value_7 = parse_field_7(record, strict_7)")
 
 
 def one(repository: str, held: set[Reference], tail: set[Reference], tokens: int = 90) -> Judged:
-    texts: dict[str, set[Reference]] = {"restore": held, "tail": tail, "today": set(), "both": held, "bag": set()}
+    texts: dict[str, set[Reference]] = {
+        "restore": held,
+        "tail": tail,
+        "today": set(),
+        "both": held,
+        "aware": held,
+        "bag": set(),
+    }
     return Judged(
         "codex", repository, 100, frozenset({NAME, LINE}), {k: frozenset(v) for k, v in texts.items()}, tokens
     )

@@ -6,6 +6,7 @@ texts joined with ``+``, ``join`` or a template are read. Everything else is an 
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from undrift.profiles.tokens import Token, partners, tokens_of
@@ -15,6 +16,7 @@ __all__ = ["MOST_CHARACTERS", "calls_in"]
 MOST_CHARACTERS = 250_000
 """Longer code is not read."""
 
+_SHORT_CHARACTERS = 20_000
 _MOST_CALLS = 200
 _MOST_TURNS = 50
 _DEEPEST = 24
@@ -39,6 +41,12 @@ def calls_in(code: str) -> tuple[tuple[str, Mapping[str, Any]], ...]:
     """
     if len(code) > MOST_CHARACTERS or "tools" not in code:
         return ()
+    return _remembered(code) if len(code) <= _SHORT_CHARACTERS else tuple(_Code(code).calls())
+
+
+@lru_cache(maxsize=512)
+def _remembered(code: str) -> tuple[tuple[str, Mapping[str, Any]], ...]:
+    """Read short code once: each code comes again with its result, and with each look at its session."""
     return tuple(_Code(code).calls())
 
 

@@ -72,3 +72,27 @@ def test_texts_beyond_what_the_client_keeps_come_back():
     assert "Never change old.py." in rules.text
     kept = Recorded().user("Never change old.py.")
     assert restore_rules(kept.entries, budget_tokens=100, count=characters_per_4, gives_back=TEXTS).text == ""
+
+
+def test_what_stands_in_the_new_window_already_is_not_chosen_again():
+    session = worked()
+    summary = "The work is in new.py.\n/repo/src/mid.py"
+    attached = "/repo/src/new.py\n" + "\n".join(lines("new"))
+    given = restore(session.entries, budget_tokens=2_500, put_back=(summary, attached)).text
+    assert "def new_3(" not in given
+    assert "def mid_3(" in given  # it came back by its name alone
+    assert "def old_3(" in given
+
+
+def test_what_is_known_to_stand_in_the_window_counts_in_place_of_the_clients_rule():
+    session = worked()
+    given = restore(session.entries, budget_tokens=2_500, gives_back=FILES, put_back=("Nothing of the files.",)).text
+    assert "def new_3(" in given
+    assert given == restore(session.entries, budget_tokens=2_500, put_back=("Nothing of the files.",)).text
+
+
+def test_texts_in_the_window_are_read_in_linear_time_and_leave_the_size_as_it_is():
+    session = worked()
+    hostile = ("a" * 3_000_000, "\n" * 500_000, "")
+    given = restore(session.entries, budget_tokens=500, count=characters_per_4, put_back=hostile)
+    assert 0 < given.tokens <= 500

@@ -182,11 +182,47 @@ def test_a_number_that_stands_behind_a_header_is_not_counted_a_second_time() -> 
     printed = [f"{number:6d}\t{line}" for number, line in enumerate(code("tax"), 300) if not 310 <= number < 330]
     session = Recorded().user("go")
     session.call("exec_command", "\n".join(header + printed), cmd="nl -ba src/tax.py | sed -n '300,309p;330,340p'")
-    shown = [
-        line for item in items(session.said("tax_total_35 is next").back(), "file") for line in item.text.split("\n")
-    ]
-    assert f"335→{code('tax')[35]}" in shown
-    assert set(shown) <= {f"{number}→{line}" for number, line in enumerate(code("tax"), 300)}
+    shown: dict[int, str] = {}
+    for item in items(session.said("tax_total_35 is next").back(), "file"):
+        number = 0
+        for line in item.text.split("\n"):
+            first, arrow, rest = line.partition("→")
+            number = int(first) if arrow else number + 1
+            shown[number] = rest if arrow else line
+    assert shown[335] == code("tax")[35]
+    assert shown.items() <= dict(enumerate(code("tax"), 300)).items()
+
+
+def test_a_number_stands_where_a_run_begins_and_nowhere_else() -> None:
+    session = Recorded().user("go").read("/repo/src/tax.py", code("tax")).said("tax_total_5 and tax_total_30 are next")
+    found = items(session.back(), "file")
+    assert found
+    for item in found:
+        first, *others = item.text.split("\n")
+        assert first.startswith(f"{item.first_line}→")
+        assert not [line for line in others if "→" in line]
+        assert (item.last_line or 0) - (item.first_line or 0) == len(others)
+
+
+def test_the_folder_of_most_files_is_said_once() -> None:
+    session = Recorded().user("go")
+    for name in ("tax", "rate", "sum", "net"):
+        session.read(f"/home/me/repo/src/{name}.py", code(name))
+    session.read("/etc/hosts.txt", code("host")).said("tax_total_5, rate_total_5, sum_total_5, host_total_5 are next")
+    text = session.back(3_000).text
+    assert "Paths that do not begin with / are below /home/me/repo/src.\n" in text
+    assert {"### tax.py", "### rate.py", "### sum.py", "### /etc/hosts.txt"} <= set(text.split("\n"))
+    assert text.count("/home/me/repo/src") == 1
+
+
+def test_a_file_that_the_client_attached_is_read_like_any_other() -> None:
+    session = Recorded().user("go")
+    content = "/repo/src/tax.py\n" + "\n".join(code("tax"))
+    session._add("text", "user", content, meta=True, attachment="file")
+    session._add("text", "user", "a_reminder_of_the_client about tax_total_5", meta=True, attachment="task_reminder")
+    restored = session.said("tax_total_5 is next").back(2_000)
+    assert any(item.path == "/repo/src/tax.py" and code("tax")[5] in item.text for item in items(restored, "file"))
+    assert "a_reminder_of_the_client" not in restored.text
 
 
 def test_every_line_stood_in_the_history() -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from undrift.core.restore.history import RestoreHistory
 from undrift.core.restore.trace import Trace, file_key
 from undrift.core.restore.typed import user_texts
+from undrift.core.text.references import NAME_CANDIDATE, name_in, normal
 from undrift.core.text.tokens import characters_per_4
 from undrift.profiles import GivenBack, acts_of
 from undrift.values.window import ContextEntry
@@ -18,21 +19,55 @@ __all__ = ["KeptByClient", "kept_by_client", "without_kept_texts"]
 _SURE = 0.8
 """A file counts as small enough up to this share of the client's limit, as the client counts in its own way."""
 
+_LOOKED_AT = 1_000_000  # characters: more than any window holds
+
 
 @dataclass(frozen=True, slots=True)
 class KeptByClient:
-    """The client gives these back. `lines`: keys of lines. `others`: the entries without the user's texts that it keeps."""
+    """The client gives these back.
+
+    Args:
+        others: The entries without the user's texts that it keeps.
+        lines: Keys of lines.
+        names: Names; those of a file that came back by its name alone are none of its content's.
+    """
 
     others: Sequence[ContextEntry]
     lines: frozenset[str]
+    names: frozenset[str] = frozenset()
 
 
-def kept_by_client(entries: Sequence[ContextEntry], history: RestoreHistory, gives: GivenBack) -> KeptByClient:
-    """Find the user's texts and the files' lines that stay in the window without us."""
+def kept_by_client(
+    entries: Sequence[ContextEntry], history: RestoreHistory, gives: GivenBack, put_back: Sequence[str] = ()
+) -> KeptByClient:
+    """Find what stays in the window without us.
+
+    Args:
+        entries: The session.
+        history: What was read of it.
+        gives: What the client keeps by its own rule: the user's texts, and files.
+        put_back: Texts that are known to stand in the new window. If there are any, its rule for files is not asked.
+    """
     others = without_kept_texts(entries, gives)
     left = {entry.id for entry in others}
     texts = [trace for entry, trace in _pairs(history) if entry.id not in left]
-    return KeptByClient(others, frozenset(key for trace in [*texts, *_readings(history, gives)] for key in trace.keys))
+    readings = [] if put_back else _readings(history, gives)
+    lines, names = _standing(put_back)
+    lines.update(key for trace in [*texts, *readings] for key in trace.keys)
+    return KeptByClient(others, frozenset(lines), frozenset(names))
+
+
+def _standing(texts: Sequence[str]) -> tuple[set[str], set[str]]:
+    """Return the lines and names of the first `_LOOKED_AT` characters of texts."""
+    lines: set[str] = set()
+    names: set[str] = set()
+    left = _LOOKED_AT
+    for text in texts:
+        part = text[:left]
+        left -= len(part)
+        lines.update(map(normal, part.split("\n")))
+        names.update(name for token in set(NAME_CANDIDATE.findall(part)) if (name := name_in(token)))
+    return lines - {""}, names
 
 
 def without_kept_texts(entries: Sequence[ContextEntry], gives: GivenBack) -> Sequence[ContextEntry]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from undrift.core.text.calls import edit_of, shown_files
+from undrift.core.text.calls import edit_of, is_path, shown_files
 from undrift.core.text.references import NAME_CANDIDATE, NameTable, decoded_call, line_number, normal
 from undrift.core.text.secrets import mask
 from undrift.profiles import Act, acts_of, printed
@@ -21,6 +21,8 @@ _SED_FROM = re.compile(r"\bsed -n ['\"]?(\d{1,9}),")
 _COMMAND_CHARACTERS = 2_000
 _BRIEF_ACTS = 5
 _WITH_FILE = frozenset({"edit", "other", "read", "shell"})
+_ATTACHED = frozenset({"edited_text_file", "file"})
+"""Texts of the client that show a file: its name stands in their first line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +78,13 @@ def trace_of(entry: ContextEntry, call: Mapping[str, Any], table: NameTable) -> 
     is_result = metadata.get("kind") == "result"
     printing = [act for act in acts if act.kind != "edit"] if is_result else []
     act, files = _main(printing or acts)
+    text = entry.content
+    if metadata.get("attachment") in _ATTACHED and is_path(attached := text.partition("\n")[0]):
+        files = (attached,)
     path = files[0] if len(files) == 1 else None
     kind = _kind(metadata, act, path)
     if kind is None:
         return None
-    text = entry.content
     if "PRIVATE KEY" in text:  # the lines of a key give nothing away one by one, and would pass unmasked
         text = mask(text).text
     edits = [FileEdit(act.path, *edit_of(act)) for act in acts if act.kind == "edit"] if kind == "call" else []
@@ -126,6 +130,8 @@ def _files(act: Act) -> Sequence[str]:
 def _kind(metadata: Mapping[str, Any], act: Act, path: str | None) -> str | None:
     kind, role = metadata.get("kind"), metadata.get("role")
     if kind == "text" and role in ("user", "assistant"):
+        if metadata.get("attachment") in _ATTACHED:
+            return "read" if path else None
         return "said" if role == "assistant" else None if metadata.get("meta") else "user"
     if kind != "result":
         return kind if kind in ("call", "summary") else None

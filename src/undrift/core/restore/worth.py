@@ -13,9 +13,17 @@ from undrift.core.restore.history import RestoreHistory
 from undrift.core.restore.trace import KINDS, file_key
 from undrift.core.text.references import LINE_CHARACTERS, RARE_MENTIONS
 
-__all__ = ["line_features", "name_features", "worth_of_lines", "worth_of_names"]
+__all__ = ["LINE_BINS", "NAME_BINS", "line_features", "name_features", "worth_of_lines", "worth_of_names"]
 
-_AGES = (0, 1, 3, 6, 12, 25, 50, 100, 200)  # in calls, as all ages below
+NAME_BINS = (11, 6, 4, 12, 9, 14, 11, 9, 9, 7, 7, 2)
+"""How many bins each of `name_features` has."""
+
+LINE_BINS = (6, 4, 12, 2, 6, 24, 25, 9, 7, 6, 45)
+"""How many bins each of `line_features` has."""
+
+_AGES = (0, 1, 3, 6, 12, 25, 50, 100, 200, 400)  # in calls, as all ages below
+_LINE_AGES = (4, 15, 50, 150)
+_OF_LINE_AGES = len(_LINE_AGES) + 1
 _FAR = 99  # lines: further away is the same as nowhere near
 _SOURCE_FILE = re.compile(r"\.(?:go|py|ts|tsx|js|jsx|mjs|md|mdx|json|jsonl|ya?ml|toml|sh|css|html|txt|rs)$")
 _HEX = re.compile(r"[0-9a-f-]+")
@@ -94,7 +102,7 @@ def line_features(history: RestoreHistory) -> Iterator[tuple[str, tuple[int, ...
             context[place, path] = _context_features(history, place, path)
         if place not in near:
             near[place] = _near(history, place)
-        age = _bin(ages[place], (4, 15, 50))
+        age = _bin(ages[place], _LINE_AGES)
         used = usage.used.get(key)
         edited = history.edited.get(file_key(path), 1000) if path else 1000
         yield (
@@ -106,7 +114,7 @@ def line_features(history: RestoreHistory) -> Iterator[tuple[str, tuple[int, ...
                 int(key in history.stale),
                 _bin(len(key), (35, 45, 60, 80, 120)),
                 _bin(near[place][0][index], (1, 4, 12, 60, 100)) * 4 + _bin(edited, (5, 20, 60)),
-                _bin(near[place][1][index], (1, 4, 12, 60)) * 4 + age,
+                _bin(near[place][1][index], (1, 4, 12, 60)) * _OF_LINE_AGES + age,
                 *context[place, path],
             ),
         )
@@ -121,7 +129,7 @@ def _context_features(history: RestoreHistory, place: int, path: str | None) -> 
         _bin(history.heat.get(source, 0) if source else -1, (0, 0.05, 0.2, 0.5, 1, 2, 4)),
         _bin(len(trace.lines), (3, 8, 20, 50, 120, 300)),
         _bin(reads, (1, 2, 3, 5, 9)),
-        KINDS.index(trace.kind) * 4 + _bin(history.ages[place], (4, 15, 50)),
+        KINDS.index(trace.kind) * _OF_LINE_AGES + _bin(history.ages[place], _LINE_AGES),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from undrift.core.text.references import normal
 from undrift.profiles import Act, commands_of
 
-__all__ = ["edit_of", "shown_files"]
+__all__ = ["edit_of", "is_path", "shown_files"]
 
 _SHOWING = frozenset({"cat", "head", "nl", "tail"})
 _NO_FILE = ("-", "/dev/")  # an option, or nothing that stays
@@ -20,12 +20,13 @@ def shown_files(command: str) -> tuple[str, ...]:
     for one in commands_of(command):
         program, *others = one.words
         shows = program in _SHOWING or (program == "sed" and "-n" in others[:2])
-        if shows and others and not one.writes and _is_path(others[-1]):
+        if shows and others and not one.writes and is_path(others[-1]):
             files[others[-1]] = None
     return tuple(files)
 
 
-def _is_path(word: str) -> bool:
+def is_path(word: str) -> bool:
+    """Tell whether a word looks like the name of one file that stays."""
     if len(word) > _MOST_CHARACTERS or word.startswith(_NO_FILE) or any(sign in word for sign in "*?[]{}$<>= \t\n"):
         return False
     return bool(_IN_FOLDER.search(word) or _WITH_ENDING.search(word))
