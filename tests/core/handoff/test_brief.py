@@ -46,7 +46,7 @@ RULE = Rule(rule_id("Never edit src/billing.py."), "Never edit src/billing.py.",
 
 def test_lines_that_the_task_names_stand_in_it_under_their_file() -> None:
     text = brief(ENTRIES, "Explain what parse_iso_week does with strict mode.", budget_tokens=150).text
-    assert "61→def parse_iso_week(text, strict_mode):" in text
+    assert any(line.removeprefix("61→") == "def parse_iso_week(text, strict_mode):" for line in text.split("\n"))
     assert "### src/dates.py" in text
     assert "charge_customer_card" not in text
 

@@ -24,7 +24,7 @@ __all__ = ["TaskBrief", "brief", "with_most_lines"]
 
 _TITLE = (
     "# From the session that gave this task (undrift)\n"
-    "Copied line by line from its history; gaps show in the numbers or as …. Only lines that begin with # are headings.\n"
+    "Copied line by line from its history; N→ is a run's first line, … a gap. Only lines that begin with # are headings.\n"
 )
 _RULES = 0.5
 """The share of the budget that rules may use; what they do not use goes to the lines."""
@@ -64,7 +64,7 @@ def brief(
 ) -> TaskBrief:
     """Choose what a task needs of a session: the rules that hold, and the lines of files and results that fit its words.
 
-    Deterministic, linear in the newest 500,000 characters; secrets are masked.
+    Deterministic, linear in the newest 1,000,000 characters; secrets are masked.
 
     Args:
         entries: The parent's session up to the task.

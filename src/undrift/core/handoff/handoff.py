@@ -26,7 +26,7 @@ __all__ = ["Handoff", "handoff"]
 
 _TITLE = (
     f"{TITLE}\n"
-    "Copied line by line from its recording; gaps show in the numbers or as …. Only lines that begin with # are headings. "
+    "Copied line by line from its recording; N→ is a run's first line, … a gap. Only lines that begin with # are headings. "
     "Start where the work stopped; look at the files before you change them.\n"
 )
 _RULES, _REQUESTS, _PLAN, _STATEMENT, _TRIED, _VERDICT, _EDITS = 0.25, 0.15, 0.06, 0.05, 0.04, 0.03, 0.12
@@ -62,7 +62,7 @@ def handoff(
     That is: the rules that hold, the first and newest requests, the plan with its states, what the agent said last, what
     was tried and given up, the newest edits, and the lines of the files in work.
 
-    Deterministic, linear in the newest 500,000 characters; secrets are masked.
+    Deterministic, linear in the newest 1,000,000 characters; secrets are masked.
 
     Args:
         entries: The session, as a reader gives it.

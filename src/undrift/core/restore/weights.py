@@ -3,7 +3,10 @@
 A row per feature, in the order of `worth.name_features` and `worth.line_features`; a number per bin; a score is the
 bias plus one number of each row, and 1 / (1 + e^-score) the chance of a use within 30 calls.
 
-ABOUT
+Fitted on 1,216 cuts (71 compactions, 1,145 made every 10 calls) of 18 repositories and 2 clients, ridge 150. These
+tables saw all of them; what follows is of tables fitted without the repository that they are judged on, means over 34
+compactions of claude-code and 32 of codex. Identifiers / lines held: 0.76 / 0.65 at 5,000 tokens and 0.85 / 0.78 at
+10,000 for claude-code, 0.45 / 0.44 and 0.59 / 0.56 for codex.
 """
 
 __all__ = ["LINES", "Model", "NAMES"]
