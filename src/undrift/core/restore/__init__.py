@@ -31,7 +31,7 @@ __all__ = ["Restored", "RestoredItem", "contents_of", "restore", "restore_rules"
 _REQUESTS, _PERHAPS, _PLAN, _STATEMENTS, _VERDICTS, _EDITS, _TRIED = 0.12, 0.05, 0.03, 0.03, 0.03, 0.03, 0.03
 _SAID_OF = 5_000
 
-# What a line is worth of its usual worth where the client's own texts are known: its files hold lines, and few names.
+# The share of its usual worth that a line has if the client's own texts are known: its files hold lines, and few names.
 _LINES_BESIDE_FILES = 0.6
 
 _NOTHING = GivenBack()
