@@ -17,7 +17,7 @@ from undrift.bench.rules_client import ClientWindow
 from undrift.bench.rules_file import RuleCase, own_rules, read_rules
 from undrift.bench.rules_gateway import GatewayClient, GatewayWay, HttpWay, InProcessWay
 from undrift.bench.rules_report import RulesReport
-from undrift.bench.rules_scene import SceneEvent, scene_of
+from undrift.bench.rules_scene import PLACEMENTS, SceneEvent, scene_of
 from undrift.clients.events import ENTRIES, HookEntry
 from undrift.errors import InputError
 from undrift.hooks.call import HookCall
@@ -87,8 +87,10 @@ def test_a_longer_session_begins_as_a_shorter_one():
 def test_the_rules_that_ship_give_a_thousand_episodes():
     assert len(OWN) * len(placements_for(len(OWN), 4, 1_000)) * 4 >= 1_000
     assert len(LATER) >= 12
-    clients = {one.client for one in episodes(OWN, SuitePlan())}
-    assert clients == {"claude", "codex"}
+    for number in range(1, 5):
+        sessions = episodes(OWN, SuitePlan(placements=PLACEMENTS[:number]))
+        assert 0.2 <= sum(one.client == "codex" for one in sessions) / len(sessions) <= 0.3
+        assert 0.15 <= sum(one.window == "small" for one in sessions) / len(sessions) <= 0.25
 
 
 # ------------------------------------------------------------------------------------------------------------- the agent

@@ -211,9 +211,9 @@ def episodes(cases: Sequence[RuleCase], plan: SuitePlan) -> list[RuleEpisode]:
     """Return the sessions to play: every rule at every placement; each fourth in Codex, each fifth with a small window."""
     found = []
     for number, (case, placement) in enumerate(product(cases, plan.placements)):
-        shifted = number + number // len(plan.placements)  # so that no placement has all of them
-        client = "codex" if shifted % _CODEX_EVERY == _CODEX_EVERY - 1 else "claude"
-        window = "small" if number % _SMALL_EVERY == _SMALL_EVERY - 1 else "large"
+        rule, place = divmod(number, len(plan.placements))  # no placement has all of them
+        client = "codex" if (rule + place) % _CODEX_EVERY == _CODEX_EVERY - 1 else "claude"
+        window = "small" if (rule + 2 * place) % _SMALL_EVERY == _SMALL_EVERY - 1 else "large"
         found.append(RuleEpisode(case, placement, client, window, number % _HTTP_EVERY == 0))
     return found
 

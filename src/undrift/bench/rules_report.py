@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from undrift.bench.rules import JudgedStep, Mode
+from undrift.bench.rules import MODES, JudgedStep, Mode
 
 __all__ = ["RulesReport", "RulesShare"]
 
@@ -46,8 +46,9 @@ class RulesReport:
     faults: Sequence[str]
 
     def modes(self) -> list[Mode]:
-        """Return the modes in the order in which they were played."""
-        return list(dict.fromkeys(one.mode for one in self.found))
+        """Return the modes that were played, the controls first."""
+        played = {one.mode for one in self.found}
+        return [mode for mode in MODES if mode in played]
 
     def kinds(self) -> list[str]:
         """Return the kinds of decisions."""
