@@ -47,6 +47,8 @@ ENTRIES = (
     HookEntry("PreCompact", _PARTS),
     *(HookEntry("SessionStart", (f"--part={part}", *_PARTS), "compact") for part in range(1, MOST_PARTS + 1)),
     HookEntry("SessionStart", matcher="startup|resume|clear"),
+    HookEntry("SubagentStart"),
+    HookEntry("SubagentStop"),
     HookEntry("UserPromptSubmit", clients=("claude",), timeout_s=5),  # each message waits for it
 )
 """Every entry; those of one event in the order in which the client runs them."""

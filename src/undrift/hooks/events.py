@@ -44,6 +44,8 @@ EVENTS: Mapping[str, tuple[EventWork, ...]] = {
         EventWork("beginning", ("startup", "resume")),
         EventWork("continuing", ("clear",)),
     ),
+    "SubagentStart": (EventWork("briefing"),),
+    "SubagentStop": (EventWork("reporting"),),
     "UserPromptSubmit": (EventWork("cold_cache"),),
 }
 """Event -> what is done, in order."""
