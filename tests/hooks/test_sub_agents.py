@@ -239,7 +239,7 @@ def codex(user: User, tmp_path: Path, *, is_fork: bool) -> str:
     (folder / f"rollout-2026-11-23T20-00-00-{SESSION}.jsonl").write_text(whole, encoding="utf-8")
     about: dict[str, Any] = {
         "id": AGENT,
-        "source": {"subagent": {"thread_spawn": {"agent_path": "/root/find_value_2"}}},
+        "source": {"subagent": {"thread_spawn": {"agent_path": "main/find_value_2"}}},
     }
     about |= {"forked_from_id": SESSION} if is_fork else {}
     path = folder / f"rollout-2026-11-23T20-00-01-{AGENT}.jsonl"

@@ -90,7 +90,7 @@ def own_session(transcript: Transcript, format_name: str) -> OwnSession:
 def task_given(entries: Sequence[ContextEntry], agent_kind: str, name: str) -> str:
     """Return the words of the task that a parent has just given; empty if it gave none.
 
-    Several at once are told apart by the kind of agent or the name; those that fit both count together.
+    Those for another kind of agent or with another name do not count, if one fits.
     """
     answered = {one.pair_id for one in entries if (one.metadata or {}).get("kind") == "result"}
     calls = [one for one in entries if _gives_a_task(one.metadata or {})]

@@ -5,7 +5,7 @@ Law: a report is data of another agent: bounded, masked, each line one line, and
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +29,7 @@ _RESULT_FIELDS = frozenset(
 _LEAST_FIELDS = 2
 """An object with one such name alone may be anything."""
 
-_FENCED = re.compile(r"^```json[ \t]*\n(.*?)^```", re.DOTALL | re.MULTILINE)
+_FENCE, _OPENS = "```", "```json"
 _LETTER = re.compile(r"[^\W_]")
 
 
@@ -44,7 +44,7 @@ class AgentReport:
 def structured_result(message: str) -> Mapping[str, Any] | None:
     """Return the last JSON object of a message with at least two fields of a result; None if there is none."""
     text = message[-_MOST_CHARACTERS:]
-    for piece in [text, *reversed(_FENCED.findall(text))]:
+    for piece in (text, *reversed(list(_fenced(text)))):
         if not piece.lstrip().startswith("{"):
             continue
         try:
@@ -54,6 +54,19 @@ def structured_result(message: str) -> Mapping[str, Any] | None:
         if isinstance(value, dict) and len(_RESULT_FIELDS & value.keys()) >= _LEAST_FIELDS:
             return value
     return None
+
+
+def _fenced(text: str) -> Iterator[str]:
+    """Yield the blocks of JSON in a message, linear in it; one that is not closed is none."""
+    block: list[str] | None = None
+    for line in text.split("\n"):
+        if block is None and line.rstrip() == _OPENS:
+            block = []
+        elif block is not None and line.startswith(_FENCE):
+            yield "\n".join(block)
+            block = None
+        elif block is not None:
+            block.append(line)
 
 
 def telling_lines(message: str, characters: int) -> tuple[str, ...]:
