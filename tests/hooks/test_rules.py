@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from undrift.hooks.rules import load_rules, save_rules
+from undrift.core.rules.typed import TypedSaying
+from undrift.hooks.rules import KeptRules, load_kept, load_rules, save_rules
 from undrift.values.rule import Rule, rule_id
 
 _TEXT = "Never push to main."
@@ -14,7 +15,7 @@ _RULE = Rule(rule_id(_TEXT), _TEXT, "typed", "request 1, line 2", "session", ("Y
 
 def test_what_is_written_is_read_again_in_its_order(tmp_path: Path) -> None:
     other = Rule(rule_id("Use tabs."), "Use tabs.", "file", "CLAUDE.md:3", "project")
-    save_rules(tmp_path, [_RULE, other])
+    save_rules(tmp_path, KeptRules((_RULE, other)))
     assert load_rules(tmp_path) == (_RULE, other)
 
 
@@ -36,7 +37,7 @@ def test_a_session_without_the_file_has_no_rules(tmp_path: Path) -> None:
     ],
 )
 def test_a_damaged_rule_is_passed_over_and_the_others_are_read(tmp_path: Path, change: dict[str, object]) -> None:
-    save_rules(tmp_path, [_RULE, _RULE])
+    save_rules(tmp_path, KeptRules((_RULE, _RULE)))
     value = json.loads((tmp_path / "rules.json").read_text())
     value["rules"][0].update(change)
     (tmp_path / "rules.json").write_text(json.dumps(value))
@@ -51,11 +52,19 @@ def test_a_file_that_is_none_of_ours_holds_no_rules(tmp_path: Path, content: str
 
 def test_a_secret_in_a_rule_is_masked_in_the_file(tmp_path: Path) -> None:
     text = "Always use the key sk-ant-api03-" + "a1B2" * 20
-    save_rules(tmp_path, [Rule(rule_id(text), text, "typed", "request 1", "session")])
+    save_rules(tmp_path, KeptRules((Rule(rule_id(text), text, "typed", "request 1", "session"),)))
     assert "a1B2a1B2" not in (tmp_path / "rules.json").read_text()
 
 
 def test_the_newest_rules_stay_where_there_are_too_many(tmp_path: Path) -> None:
     rules = [Rule(rule_id(f"Never use {n}."), f"Never use {n}.", "typed", "request 1", "session") for n in range(500)]
-    save_rules(tmp_path, rules)
+    save_rules(tmp_path, KeptRules(tuple(rules)))
     assert load_rules(tmp_path) == tuple(rules[100:])
+
+
+def test_a_rule_that_is_perhaps_one_is_kept_and_not_among_those_that_hold(tmp_path: Path) -> None:
+    perhaps = Rule(rule_id("Two decimals."), "Two decimals.", "typed", "request 1", "session", sure=False)
+    kept = KeptRules((_RULE, perhaps), (TypedSaying(_TEXT, "rule", "request 1, line 2"),), 3, frozenset({"0" * 12}))
+    save_rules(tmp_path, kept)
+    assert load_rules(tmp_path) == (_RULE,)
+    assert load_kept(tmp_path) == kept

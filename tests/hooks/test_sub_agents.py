@@ -15,7 +15,7 @@ from undrift.facts import SqliteSessionFactStore
 from undrift.hooks.answer import answer
 from undrift.hooks.briefing import BRIEF_TOKENS
 from undrift.hooks.call import Options
-from undrift.hooks.rules import save_rules
+from undrift.hooks.rules import KeptRules, save_rules
 from undrift.values.facts import SessionFact
 from undrift.values.rule import Rule, rule_id
 
@@ -92,7 +92,7 @@ def test_the_rules_that_hold_stand_in_the_brief(user: User):
     parent(user)
     folder = user.home / "hooks" / f"claude-{SESSION}"
     folder.mkdir(parents=True)
-    save_rules(folder, [Rule(rule_id(RULE), RULE, "typed", "request 1, line 1", "session", ())])
+    save_rules(folder, KeptRules((Rule(rule_id(RULE), RULE, "typed", "request 1, line 1", "session", ()),)))
     assert RULE in starts(user)
 
 

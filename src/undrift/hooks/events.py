@@ -43,10 +43,11 @@ EVENTS: Mapping[str, tuple[EventWork, ...]] = {
         EventWork("restoring", ("compact",)),
         EventWork("beginning", ("startup", "resume")),
         EventWork("continuing", ("clear",)),
+        EventWork("rule_keeper", ("startup", "resume", "clear")),
     ),
     "SubagentStart": (EventWork("briefing"),),
     "SubagentStop": (EventWork("reporting"),),
-    "UserPromptSubmit": (EventWork("cold_cache"),),
+    "UserPromptSubmit": (EventWork("cold_cache"), EventWork("rule_prompt")),
 }
 """Event -> what is done, in order."""
 

@@ -18,6 +18,8 @@ from undrift.errors import InputError
 __all__ = [
     "LOG",
     "LOG_BYTES",
+    "RULES_LOCK",
+    "RULES_WAIT_MS",
     "folder_of",
     "home_folder",
     "locked",
@@ -29,6 +31,11 @@ __all__ = [
 ]
 
 LOG = "hooks.log"
+RULES_LOCK = "rules.lock"
+"""In a session's folder: held while the file with its rules is written."""
+
+RULES_WAIT_MS = 2_000
+
 LOG_BYTES = 256 << 10
 """A log that reaches this size makes place: one older one is kept."""
 

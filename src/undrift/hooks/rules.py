@@ -1,62 +1,126 @@
-"""The rules that hold in a session: a small file in the session's folder, for the hooks that need them at once.
+"""The rules of a session: a small file in the session's folder, for the hooks that need them at once.
 
-Law: the file is written in one step, bounded and masked, and every value is checked when it is read. It can be made again
-from the recording, the project's files and the store, so that losing it loses no rule that they still hold.
+Law: the file is written in one step, bounded and masked, and every value is checked when it is read. It carries what was typed
+across compactions, so that a rule stays known when its message lies outside of what is read.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from undrift.hooks.home import read_small, write_small
 from undrift.values.rule import Rule, RuleOrigin, RuleScope
 
-__all__ = ["load_rules", "save_rules"]
+if TYPE_CHECKING:
+    from undrift.core.rules.typed import TypedSaying
+
+__all__ = ["KeptRules", "LONGEST_RULE", "count_request", "load_kept", "load_rules", "save_rules"]
+
+LONGEST_RULE = 1_000
+"""The most characters of one text in the file; a rule is a sentence, seldom over 400."""
 
 _NAME = "rules.json"
 _VERSION = 1
 _MOST_RULES = 400
-_MOST_CHARACTERS = 1_000
-"""The longest text in the file; a rule is a sentence, seldom over 400."""
-
+_MOST_TYPED = 600
 _MOST_LATER = 8
 _LONGEST_WHERE = 300
+_MOST_REQUESTS = 1_000_000
 _ORIGINS, _SCOPES = frozenset(get_args(RuleOrigin)), frozenset(get_args(RuleScope))
+_KINDS = frozenset({"rule", "perhaps", "lifts", "limits", "may lift"})
 
 
-def save_rules(folder: Path, rules: Iterable[Rule]) -> None:
-    """Write the rules that hold, in their order, secrets masked; the newest 400. Raises OSError: it cannot be written."""
-    rows = [_row(rule) for rule in list(rules)[-_MOST_RULES:]]
-    value = {"version": _VERSION, "rules": rows}
+@dataclass(frozen=True, slots=True)
+class KeptRules:
+    """The content of the file.
+
+    Args:
+        rules: The rules that hold, and what is perhaps one, in their order.
+        typed: The sentences about rules, in the order of typing.
+        requests: The number of messages that were typed.
+        removed: The ids of rules that the person removed.
+    """
+
+    rules: tuple[Rule, ...] = ()
+    typed: tuple["TypedSaying", ...] = ()
+    requests: int = 0
+    removed: frozenset[str] = frozenset()
+
+
+def save_rules(folder: Path, kept: KeptRules) -> None:
+    """Write the rules of a session, secrets masked; the newest 400 of them. Raises OSError: it cannot be written."""
+    from undrift.core.text.secrets import mask  # only who writes needs it
+
+    def bare(text: str) -> str:
+        return mask(text).text[:LONGEST_RULE]
+
+    value = {
+        "version": _VERSION,
+        "rules": [_row(rule, bare) for rule in kept.rules[-_MOST_RULES:]],
+        "typed": [{"text": bare(one.text), "kind": one.kind, "where": one.where} for one in kept.typed[-_MOST_TYPED:]],
+        "requests": kept.requests,
+        "removed": sorted(kept.removed)[:_MOST_RULES],
+    }
     write_small(folder / _NAME, json.dumps(value).encode("ascii"))
 
 
 def load_rules(folder: Path) -> tuple[Rule, ...]:
-    """Return the rules that `save_rules` wrote; none if there is no such file, and none of a damaged one."""
-    return tuple(rule for row in _rows(folder) if (rule := _rule(row)) is not None)
+    """Return the rules that hold; none if there is no such file, and none of a damaged one."""
+    return tuple(rule for rule in _rules(_read(folder)) if rule.sure)
 
 
-def _rows(folder: Path) -> list[Any]:
+def load_kept(folder: Path) -> KeptRules:
+    """Return all that the file holds; of a damaged one what is sound."""
+    from undrift.core.rules.typed import TypedSaying
+
+    value = _read(folder)
+    rows, requests, removed = value.get("typed"), value.get("requests"), value.get("removed")
+    typed = [
+        TypedSaying(row["text"], row["kind"], row["where"])
+        for row in (rows[:_MOST_TYPED] if isinstance(rows, list) else ())
+        if isinstance(row, Mapping)
+        and row.get("kind") in _KINDS
+        and all(isinstance(row.get(name), str) and len(row[name]) <= LONGEST_RULE for name in ("text", "where"))
+    ]
+    count = requests if type(requests) is int and 0 <= requests <= _MOST_REQUESTS else 0
+    ids = frozenset(one for one in (removed if isinstance(removed, list) else ()) if isinstance(one, str))
+    return KeptRules(tuple(_rules(value)), tuple(typed), count, ids)
+
+
+def count_request(folder: Path) -> None:
+    """Count one more message that was typed; what else the file holds stays. Raises OSError: it cannot be written."""
+    value = {"version": _VERSION, "rules": [], **_read(folder)}
+    count = value.get("requests")
+    value["requests"] = count + 1 if type(count) is int and 0 <= count < _MOST_REQUESTS else 1
+    write_small(folder / _NAME, json.dumps(value).encode("ascii"))
+
+
+def _read(folder: Path) -> Mapping[str, Any]:
     try:
         value: Any = json.loads(read_small(folder / _NAME) or b"{}")
     except (ValueError, RecursionError):
-        return []
-    rows = value.get("rules") if isinstance(value, dict) and value.get("version") == _VERSION else None
-    return rows[:_MOST_RULES] if isinstance(rows, list) else []
+        return {}
+    return value if isinstance(value, dict) and value.get("version") == _VERSION else {}
 
 
-def _row(rule: Rule) -> dict[str, object]:
-    from undrift.core.text.secrets import mask  # only who writes needs it
+def _rules(value: Mapping[str, Any]) -> list[Rule]:
+    rows = value.get("rules")
+    found = (_rule(row) for row in (rows[:_MOST_RULES] if isinstance(rows, list) else ()))
+    return [rule for rule in found if rule is not None]
 
+
+def _row(rule: Rule, bare: Callable[[str], str]) -> dict[str, object]:
     return {
         "id": rule.id,
-        "text": mask(rule.text).text[:_MOST_CHARACTERS],
+        "text": bare(rule.text),
         "origin": rule.origin,
-        "where": mask(rule.where).text[:_LONGEST_WHERE],
+        "where": bare(rule.where)[:_LONGEST_WHERE],
         "scope": rule.scope,
-        "later": [mask(text).text[:_MOST_CHARACTERS] for text in rule.later[-_MOST_LATER:]],
+        "later": [bare(text) for text in rule.later[-_MOST_LATER:]],
         "lifts": rule.lifts,
+        "sure": rule.sure,
     }
 
 
@@ -68,7 +132,8 @@ def _rule(row: Any) -> Rule | None:
     later = row.get("later", [])
     if row.get("origin") not in _ORIGINS or row.get("scope") not in _SCOPES or not isinstance(later, list):
         return None
-    if not all(isinstance(text, str) and text and len(text) <= _MOST_CHARACTERS for text in [*texts, *later]):
+    if not all(isinstance(text, str) and text and len(text) <= LONGEST_RULE for text in [*texts, *later]):
         return None
     id_, text, where = map(str, texts)
-    return Rule(id_, text, row["origin"], where, row["scope"], tuple(later[-_MOST_LATER:]), row.get("lifts") is True)
+    lifts, sure = row.get("lifts") is True, row.get("sure") is not False
+    return Rule(id_, text, row["origin"], where, row["scope"], tuple(later[-_MOST_LATER:]), lifts, sure)

@@ -23,7 +23,7 @@ from undrift.errors import (
     TranscriptError,
 )
 from undrift.hooks.call import CLIENTS, HookCall
-from undrift.hooks.home import recall_command, write_small
+from undrift.hooks.home import note, recall_command, write_small
 from undrift.hooks.learning import Teaching, is_of_agent
 from undrift.hooks.prepared import PartLimits, PreparedText, has_news, save, split
 from undrift.hooks.room import UNKNOWN_TOKENS, TextRoom, room_of
@@ -36,6 +36,7 @@ from undrift.stores.opening import open_store
 from undrift.transcripts.figures import Boundary, RecordedFigures, figures
 from undrift.values.clock import now_ms
 from undrift.values.restored import RestoredContents
+from undrift.values.rule import Rule
 from undrift.values.scope import Scope
 from undrift.values.window import ContextEntry, Original
 
@@ -65,13 +66,14 @@ def prepare(call: HookCall, transcript: Transcript) -> PreparedText:
 
 
 def _prepare(call: HookCall, transcript: Transcript) -> PreparedText:
-    position, entries, room = _newest(transcript, call)
+    position, entries, room, whole = _newest(transcript, call)
     parts, contents = parts_of(
         entries,
         recall_command(call.home),
         room,
         PROFILES[call.client].gives_back,
         PartLimits(call.options.parts, CLIENTS[call.client].in_bytes),
+        _rules(call, entries, whole=whole),
     )
     prepared = PreparedText(position, parts, contents)
     save(call.folder(), prepared)
@@ -84,12 +86,15 @@ def parts_of(
     room: TextRoom = _ALL,
     gives_back: GivenBack = _NOTHING,
     limits: PartLimits = _LIMITS,
+    held: Sequence[Rule] | None = None,
 ) -> tuple[tuple[str, ...], RestoredContents]:
     """Return the text to restore, in parts, and what stands in it; nothing that the client gives back itself."""
     from undrift.core.restore import contents_of, restore, restore_rules
 
     if room.rules_only:
-        rules = restore_rules(entries, budget_tokens=room.tokens or 0, count=characters_per_4, gives_back=gives_back)
+        rules = restore_rules(
+            entries, budget_tokens=room.tokens or 0, count=characters_per_4, gives_back=gives_back, rules=held
+        )
         parts = split(mask(rules.text).text, limits) or ()
         return parts, contents_of(rules.items, "".join(parts))
     last_line = f"\n\nWhat was left out can be had by words of it, with its lines: {recall}\n"
@@ -98,7 +103,9 @@ def parts_of(
     for _ in range(_TRIES):
         if budget_tokens < 1:
             break
-        restored = restore(entries, budget_tokens=budget_tokens, count=characters_per_4, gives_back=gives_back)
+        restored = restore(
+            entries, budget_tokens=budget_tokens, count=characters_per_4, gives_back=gives_back, rules=held
+        )
         text = mask(restored.text).text
         if not text:
             break
@@ -110,8 +117,19 @@ def parts_of(
     return (), RestoredContents()
 
 
-def _newest(transcript: Transcript, call: HookCall) -> tuple[ReadPosition, tuple[ContextEntry, ...], TextRoom]:
-    """Read the session up to its last compaction, if nothing was done since, and remember how far."""
+def _rules(call: HookCall, entries: Sequence[ContextEntry], *, whole: bool) -> tuple[Rule, ...] | None:
+    """Return the rules that hold; None, which means those of the entries, if what is known of them cannot be written."""
+    from undrift.hooks.rule_keeper import known_rules
+
+    try:
+        return known_rules(call, entries, whole=whole)
+    except (OSError, StoreError) as error:
+        note(call.home, f"{call.client}: the rules were not kept: {error}")
+        return None
+
+
+def _newest(transcript: Transcript, call: HookCall) -> tuple[ReadPosition, tuple[ContextEntry, ...], TextRoom, bool]:
+    """Read the session up to its last compaction, if nothing was done since, and remember how far; and say if that is all."""
     start, before = transcript.skip(max(0, transcript.size - _NEWEST_BYTES))
     read = [line for line in transcript.lines(start)]  # noqa: C416 - the offsets are looked at once more
     position = transcript.position(read[-1].end if read else start, before + len(read))
@@ -133,7 +151,7 @@ def _newest(transcript: Transcript, call: HookCall) -> tuple[ReadPosition, tuple
         by_hand=_by_hand(call, compaction),
         gives_up=PROFILES[call.client].gives_up,
     )
-    return position, entries, room
+    return position, entries, room, not start
 
 
 def _by_hand(call: HookCall, compaction: Boundary | None) -> bool:

@@ -70,7 +70,7 @@ def restore(
         raise InputError(f"budget_tokens must be an integer of at least 1, not {budget_tokens!r}")
     history = history_of(entries)
     kept = kept_by_client(entries, history, gives_back, put_back)
-    held = not_kept(typed_rules_of(entries) if rules is None else rules, entries, kept.others)
+    held = not_kept(typed_rules_of(entries, unsure=True) if rules is None else rules, entries, kept.others)
     names, lines = worth_of_names(history), worth_of_lines(history)
     if kept.names:
         lines = {key: chance * _LINES_BESIDE_FILES for key, chance in lines.items()}
@@ -106,7 +106,7 @@ def restore_rules(
     `budget_tokens`: the most tokens of the text; below 1 there is none. `rules`: as for `restore`.
     """
     characters = budget_tokens * 4
-    held = typed_rules_of(entries) if rules is None else rules
+    held = typed_rules_of(entries, unsure=True) if rules is None else rules
     held = not_kept(held, entries, without_kept_texts(entries, gives_back))
     while characters > 0:
         page = RestorePage(history_of(()))

@@ -26,13 +26,14 @@ _AROUND = 28
 _SHOWN = frozenset({"typed", "pin", "added"})
 
 
-def typed_rules_of(entries: Sequence[ContextEntry]) -> tuple[Rule, ...]:
-    """Return the typed rules of a session that hold, with the sentences that are perhaps some; first those that it was handed
-    over with.
+def typed_rules_of(entries: Sequence[ContextEntry], *, unsure: bool = False) -> tuple[Rule, ...]:
+    """Return the typed rules of a session that hold; first those that it was handed over with.
+
+    `unsure`: with the sentences that are perhaps rules.
     """
     from undrift.core.rules.typed import typed_rules  # that room reads with this one's `pasted`
 
-    return (*carried_rules(entries), *typed_rules(entries, unsure=True))
+    return (*carried_rules(entries), *typed_rules(entries, unsure=unsure))
 
 
 def not_kept(rules: Sequence[Rule], entries: Sequence[ContextEntry], left: Sequence[ContextEntry]) -> tuple[Rule, ...]:

@@ -12,7 +12,7 @@ from undrift.core.rules.spoken import spoken
 from undrift.values.rule import Rule
 from undrift.values.window import ContextEntry
 
-__all__ = ["TypedSaying", "sayings", "sayings_in", "typed_rules"]
+__all__ = ["TypedSaying", "sayings", "sayings_in", "texts_typed", "typed_rules"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +29,12 @@ def sayings(entries: Sequence[ContextEntry]) -> tuple[TypedSaying, ...]:
 
     `entries`: the session's, in the order in which the provider saw them.
     """
-    texts = dict.fromkeys(entry.content for entry in reversed(list(user_texts(entries))))
-    return tuple(one for number, text in enumerate(texts, 1) for one in sayings_in(text, number))
+    return tuple(one for number, text in enumerate(texts_typed(entries), 1) for one in sayings_in(text, number))
+
+
+def texts_typed(entries: Sequence[ContextEntry]) -> tuple[str, ...]:
+    """Return the messages that were typed, in their order, each once."""
+    return tuple(dict.fromkeys(entry.content for entry in reversed(list(user_texts(entries)))))
 
 
 def sayings_in(text: str, number: int) -> Iterator[TypedSaying]:

@@ -1,0 +1,110 @@
+"""Keeps a session's rules known: when it starts, with each message, and before a compaction. Nothing is printed.
+
+Law: what was typed once stays, however long the session and however often it is compacted. Files and the person's own
+additions are read again at a start and before a compaction, not at each message.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from undrift.hooks import home
+from undrift.hooks.call import HookCall
+from undrift.hooks.reply import HookReply
+from undrift.hooks.rules import KeptRules, load_kept, save_rules
+from undrift.values.rule import Rule
+from undrift.values.window import ContextEntry
+
+__all__ = ["add_message", "known_rules", "work"]
+
+_NEWEST_BYTES = 24 << 20
+
+
+def work(call: HookCall) -> HookReply:
+    """Write the rules of a session that starts; of one that began before the hooks did, what was typed till now."""
+    if call.options.part == 1:
+        is_new = call.source == "resume" and not load_kept(call.folder()).requests
+        entries, whole = _recorded(call) if is_new else ((), False)
+        _keep(call, entries=entries, whole=whole)
+    return HookReply()
+
+
+def add_message(call: HookCall, prompt: str) -> None:
+    """Write the rules of a message that is about to be sent; none if a client wrote it in the person's name."""
+    if _is_typed(prompt):
+        _keep(call, prompt=prompt)
+
+
+def known_rules(call: HookCall, entries: Sequence[ContextEntry], *, whole: bool) -> tuple[Rule, ...]:
+    """Return the rules that hold and what is perhaps one, from a recording and from what was known before; write them down.
+
+    `whole`: the entries are those of the whole session.
+    """
+    return _keep(call, entries=entries, whole=whole)
+
+
+def _keep(
+    call: HookCall, *, prompt: str | None = None, entries: Sequence[ContextEntry] = (), whole: bool = False
+) -> tuple[Rule, ...]:
+    from undrift.core.restore.carried import carried_rules
+    from undrift.core.rules.holding import holding
+    from undrift.core.rules.typed import sayings, sayings_in, texts_typed
+    from undrift.core.text.secrets import mask
+
+    folder = call.folder()
+    with home.locked(folder / home.RULES_LOCK, home.RULES_WAIT_MS):
+        kept = load_kept(folder)
+        typed, requests = list(kept.typed), kept.requests
+        before, removed = tuple(rule for rule in kept.rules if rule.origin != "typed"), kept.removed
+        if prompt is None:  # nothing else needs the project's files and the store's folder
+            before, removed = _given(call)
+        else:
+            requests += 1
+            typed += sayings_in(prompt, requests)
+        if entries:
+            found = sayings(entries)
+            own, known = {mask(one.text).text for one in found}, {one.text for one in typed}
+            rest = [one for one in typed if one.text not in own]
+            # of a part of the session the older ones are those that are known; of the whole of it, what is about to be typed
+            typed = [*found, *rest] if whole else [*typed, *(one for one in found if mask(one.text).text not in known)]
+            requests = max(requests, len(texts_typed(entries))) if whole else requests
+        held = holding(typed, (*before, *carried_rules(entries)))
+        rules = tuple(rule for rule in held.shown if rule.id not in removed)
+        save_rules(folder, KeptRules(rules, tuple(typed), requests, removed))
+    return rules
+
+
+def _is_typed(prompt: str) -> bool:
+    """Tell whether a person typed a message: clients send words of their own in the same way."""
+    from undrift.core.restore.typed import user_texts
+
+    entry = ContextEntry("prompt", "reasoning", prompt, 0, 0, {"role": "user", "kind": "text", "message": 0})
+    return any(user_texts([entry]))
+
+
+def _recorded(call: HookCall) -> tuple[Sequence[ContextEntry], bool]:
+    """Read the newest part of a session that began before the hooks did; and say whether that is all of it."""
+    from undrift import transcripts
+    from undrift.errors import TranscriptError
+
+    try:
+        with call.open() as transcript:
+            start, _ = transcript.skip(max(0, transcript.size - _NEWEST_BYTES))
+            lines = [line.text for line in transcript.lines(start)]
+        return transcripts.read(lines, format=call.format).entries, not start
+    except (OSError, TranscriptError):
+        return (), False
+
+
+def _given(call: HookCall) -> tuple[tuple[Rule, ...], frozenset[str]]:
+    """Return the rules of files and those that were added, and the ids of those that were removed."""
+    from undrift.hooks.rule_files import rules_of_files
+    from undrift.settings.folder import existing_folder
+    from undrift.stores.projects import place_of
+    from undrift.stores.rule_book import added_rules, is_removed
+
+    folder = existing_folder(call.cwd)
+    place = place_of(call.home, folder or Path(call.home), shares=True)
+    session = f"{call.client}:{call.session_id}"
+    root = Path(place.project.checkout or place.project.root) if place.project is not None else folder
+    files = rules_of_files(folder, root, call.sessions.parent)
+    return (*files, *added_rules(place, session)), is_removed(place, session)
