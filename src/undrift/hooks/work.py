@@ -97,7 +97,7 @@ def parts_of(
         )
         parts = split(mask(rules.text).text, limits) or ()
         return parts, contents_of(rules.items, "".join(parts))
-    last_line = f"\n\nWhat was left out can be had by words of it, with its lines: {recall}\n"
+    last_line = f"\n\nWords of what was left out find it, with its lines: {recall}\n"
     most = UNKNOWN_TOKENS if room.tokens is None else room.tokens
     budget_tokens = min(most, limits.tokens) - characters_per_4(last_line)
     for _ in range(_TRIES):
