@@ -6,7 +6,7 @@ Run by ``make clients``, which installs the clients; not part of ``make test``. 
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.clients.real_clients import Place, claude_place, program
+from tests.clients.real_clients import Place, claude_place, codex_place, codex_program, program
 from undrift.core.text.tokens import characters_per_4
 from undrift.testing import Read, Say, ScriptedProvider, Seen, Shell, Use
 from undrift.testing.script import texts_of
@@ -81,3 +81,28 @@ def test_a_sub_agent_of_claude_code_without_the_hooks_knows_nothing_of_its_paren
         claude_session(claude_place(tmp_path, provider), claude, provider)
         first, _ = of_sub_agents(provider, "x-claude-code-agent-id")
         assert LINE not in first.text
+
+
+def test_a_sub_agent_of_codex_starts_with_a_brief_and_leaves_facts(tmp_path: Path):
+    codex = codex_program()
+    given = {"message": "Look it up.", "task_name": "rounded_half_up_of_totals", "fork_turns": "none"}
+    with ScriptedProvider() as provider:
+        there = codex_place(tmp_path, provider)
+        (there.project / FILE).write_text(f"import decimal\n\n\n{LINE}\n", "utf-8")
+        there.undrift("install", "codex", "--yes")
+        provider.say(Shell(f"cat {FILE}"), Use("collaboration.spawn_agent", given))
+        provider.say(Use("collaboration.wait_agent", {"timeout_ms": 10_000}))
+        provider.say(*[Say(FOUND)] * 4)  # whichever of the two asks first
+        bypass = ("--dangerously-bypass-approvals-and-sandbox", "--dangerously-bypass-hook-trust")
+        feature = ("-c", "features.multi_agent_v2=true")
+        there.run(codex, "exec", "--skip-git-repo-check", "--json", *bypass, *feature, "Read it, then ask an agent.")
+        header = "x-openai-subagent"
+        first = next(seen for seen in provider.requests if seen.headers.get(header))
+        (text,) = briefs(first)
+        assert LINE in text, there.log()
+        assert characters_per_4(text) <= MOST_TOKENS
+        assert not [seen for seen in provider.requests if briefs(seen) and not seen.headers.get(header)]
+        facts = " ".join(facts_of(there).split())
+        assert f"summary {FOUND}" in facts
+        assert "task:rounded_half_up_of_totals" in facts
+        assert there.log() == ""

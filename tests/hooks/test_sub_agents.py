@@ -230,7 +230,13 @@ def codex(user: User, tmp_path: Path, *, is_fork: bool) -> str:
         {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Find out."}]},
         {**call, "call_id": "1"},
         {"type": "function_call_output", "call_id": "1", "output": listed},
-        {"type": "function_call", "name": "spawn_agent", "arguments": json.dumps(given), "call_id": "2"},
+        {
+            "type": "function_call",
+            "name": "spawn_agent",
+            "namespace": "collaboration",
+            "arguments": json.dumps(given),
+            "call_id": "2",
+        },
     ]
     lines = [{"type": "session_meta", "payload": {"id": SESSION, "cwd": "/repo"}}]
     lines += [{"type": "response_item", "payload": item} for item in items]

@@ -79,7 +79,7 @@ def _ended(call: HookCall) -> _Ended:
             raise
     said = (one.content for one in reversed(entries) if _is_last_words(one.metadata or {}))
     files = () if own.is_fork else _changed(entries, call.cwd)  # a fork's recording begins with its parent's edits
-    return _Ended(own.task or own.name or text_of(call.payload, "agent_type"), message or next(said, ""), files)
+    return _Ended(own.name or own.task or text_of(call.payload, "agent_type"), message or next(said, ""), files)
 
 
 def _is_last_words(about: Mapping[str, Any]) -> bool:

@@ -14,7 +14,7 @@ from undrift import transcripts
 from undrift.errors import InputError, TranscriptError
 from undrift.hooks.call import HookCall
 from undrift.hooks.transcript import Transcript, lines_before
-from undrift.profiles import acts_of
+from undrift.profiles import bare_name, kind_of
 from undrift.values.window import ContextEntry
 
 __all__ = ["OwnSession", "entries_of", "own_session", "parent_session", "task_given"]
@@ -83,7 +83,7 @@ def own_session(transcript: Transcript, format_name: str) -> OwnSession:
         entries = transcripts.read(head, format=format_name).entries
     except TranscriptError:
         entries = ()
-    said = (one.content for one in entries if _is_said_to_it(one.metadata or {}))
+    said = (one.content for one in entries if _is_said_to_it(one.metadata or {}) and not one.content.startswith("<"))
     return OwnSession(name, next(said, "")[:_TASK_CHARACTERS])
 
 
@@ -108,8 +108,8 @@ def _gives_a_task(about: Mapping[str, Any]) -> bool:
     given = about.get("input")
     if about.get("kind") != "call" or not isinstance(given, Mapping):
         return False
-    acts = acts_of(str(about.get("tool_name")), given)
-    return bool(acts) and acts[0].kind == "agent" and any(given.get(field) for field in _WORDS)
+    name = bare_name(str(about.get("tool_name")))  # Codex puts a name space before it; here only its words count
+    return kind_of(name) == "agent" and any(given.get(field) for field in _WORDS)
 
 
 def _is_said_to_it(about: Mapping[str, Any]) -> bool:
