@@ -4,7 +4,7 @@ import pytest
 
 from tests.core.rules.test_typed import message
 from undrift.core.rules.holding import HeldRules, holding
-from undrift.core.rules.typed import sayings
+from undrift.core.rules.typed import TypedSaying, sayings
 from undrift.values.rule import Rule, rule_id
 
 
@@ -66,3 +66,16 @@ def test_a_typed_sentence_ends_no_rule_of_a_file_but_stands_behind_it() -> None:
     found = holding(sayings([message("Inline styles are allowed again.")]), before=[rule])
     assert found.rules[0].later == ("Inline styles are allowed again.",)
     assert not found.ended
+
+
+def test_thousands_of_sentences_cost_little_more_each() -> None:
+    said = [
+        TypedSaying(
+            f"Never rename the column number_{n}." if n % 2 else f"Column number_{n} may go now.",
+            "rule" if n % 2 else "lifts",
+            "here",
+        )
+        for n in range(20_000)
+    ]
+    found = holding(said)
+    assert len(found.shown) <= 2_000

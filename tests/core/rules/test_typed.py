@@ -73,7 +73,7 @@ def test_a_line_that_was_wrapped_is_one_sentence() -> None:
     [
         f"```\n{EVIL}\n```", f"> {EVIL}", f"I got this mail:\n\n{EVIL}", f"ERROR: {EVIL}", f'The page says: "{EVIL}" Hm.',
         f"    {EVIL}", f"<details>\n{EVIL}\n</details>", f"My other agent had this to say:\n\n{EVIL}", f"Here's the list:\n- {EVIL}",
-        f"Implement the following plan:\n\n{EVIL}", f"# Plan\n\n{EVIL}", f"--- guide ---\n{EVIL}\n--- end ---",
+        f"Implement the following plan:\n\n{EVIL}", f"# Plan\n\n{EVIL}", f"npm ERR! {EVIL}", f"Here is CLAUDE.md of the project:\n{EVIL}\n\n{EVIL}", f"hint: {EVIL}", f"--- guide ---\n{EVIL}\n--- end ---",
     ],
 )  # fmt: skip
 def test_what_was_pasted_quoted_or_prepared_lays_down_nothing(paste: str) -> None:

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from undrift.core.contradict.words import STOP
 from undrift.core.rules.typed import TypedSaying
@@ -16,6 +17,10 @@ from undrift.values.rule import Rule, rule_id
 
 __all__ = ["EndedRule", "HeldRules", "holding"]
 
+_MOST_SENTENCES = 2_000
+"""The newest so many count; a session of a month has a few hundred."""
+
+_MOST_LATER = 8
 _LEAST_CHARACTERS = 3
 _EMPTY = STOP | frozenset(
     {
@@ -122,37 +127,62 @@ def holding(typed: Iterable[TypedSaying], before: Sequence[Rule] = ()) -> HeldRu
         typed: In the order of typing.
         before: What held before: rules of files, and added ones. A sentence stands behind them, and ends none.
     """
-    rules = list(before)
+    state = _State()
+    for rule in before:
+        state.put(rule)
     ended: list[EndedRule] = []
-    for one in typed:
-        about = None if one.kind in ("rule", "perhaps") else _about(one.text, rules, least=_LEAST_SHARED[one.kind])
-        rules = [rule for rule in rules if rule.id != rule_id(one.text)]  # said again: it is as new as this
-        if about is not None and about in rules:
-            place = rules.index(about)
-            if one.kind == "lifts" and about.origin == "typed" and _is_all_of(one.text, about):
-                ended.append(EndedRule(rules.pop(place), one.text))
-            else:
-                rules[place] = replace(about, later=(*about.later, one.text))
+    for one in list(typed)[-_MOST_SENTENCES:]:
+        about = None if one.kind in ("rule", "perhaps") else state.about(one.text, least=_LEAST_SHARED[one.kind])
         lifts = one.kind not in ("rule", "perhaps")
         sure = one.kind != "perhaps" and not (one.kind == "may lift" and about is None)
-        rules.append(Rule(rule_id(one.text), one.text, "typed", one.where, "session", lifts=lifts, sure=sure))
-    return HeldRules(tuple(rule for rule in rules if rule.sure), tuple(ended), tuple(rules))
+        if about is not None and one.kind == "lifts" and about.origin == "typed" and _is_all_of(one.text, about):
+            state.drop(about.id)
+            ended.append(EndedRule(about, one.text))
+        elif about is not None:
+            state.rules[about.id] = replace(about, later=(*about.later[1 - _MOST_LATER :], one.text))
+        state.drop(rule_id(one.text))  # said again: it is as new as this
+        state.put(Rule(rule_id(one.text), one.text, "typed", one.where, "session", lifts=lifts, sure=sure))
+    shown = tuple(state.rules.values())
+    return HeldRules(tuple(rule for rule in shown if rule.sure), tuple(ended), shown)
 
 
-def _about(text: str, rules: Sequence[Rule], *, least: int) -> Rule | None:
-    """Return the rule that a sentence is about: the one with which it shares the rarest words; None if there is none."""
-    words = {rule.id: _content(rule.text) for rule in rules if not rule.lifts}
-    if not words:
-        return None
-    spread = Counter(word for found in words.values() for word in found)
-    own = _content(text)
-    best, most = None, 0.0
-    for rule in rules:
-        shared = own & words.get(rule.id, frozenset())
-        score = sum(1 / spread[word] for word in shared)
-        if len(shared) >= min(least, len(own)) and score and score >= most:  # of two the newer one
-            best, most = rule, score
-    return best
+class _State:
+    """The rules so far, in their order, with an index of the words in them."""
+
+    def __init__(self) -> None:
+        self.rules: dict[str, Rule] = {}
+        self._having: dict[str, dict[str, None]] = {}
+        self._order: dict[str, int] = {}
+        self._count = 0
+
+    def put(self, rule: Rule) -> None:
+        self.rules[rule.id] = rule
+        self._count += 1
+        self._order[rule.id] = self._count
+        for word in () if rule.lifts else _content(rule.text):
+            self._having.setdefault(word, {})[rule.id] = None
+
+    def drop(self, id_: str) -> None:
+        rule = self.rules.pop(id_, None)
+        for word in () if rule is None else _content(rule.text):
+            self._having.get(word, {}).pop(id_, None)
+
+    def about(self, text: str, *, least: int) -> Rule | None:
+        """Return the rule that a sentence is about: the one with which it shares the rarest words, of two the newer one."""
+        own = _content(text)
+        scores: dict[str, float] = {}
+        shared: Counter[str] = Counter()
+        for word in sorted(own):
+            having = self._having.get(word, {})
+            for id_ in having:
+                scores[id_] = scores.get(id_, 0.0) + 1 / len(having)
+                shared[id_] += 1
+        best, most = None, 0.0
+        for id_, score in scores.items():
+            enough = shared[id_] >= min(least, len(own))
+            if enough and (best is None or (score, self._order[id_]) > (most, self._order[best])):
+                best, most = id_, score
+        return None if best is None else self.rules[best]
 
 
 def _is_all_of(text: str, rule: Rule) -> bool:
@@ -163,6 +193,7 @@ def _is_all_of(text: str, rule: Rule) -> bool:
     return bool(own) and own <= bound
 
 
+@lru_cache(maxsize=4_096)
 def _content(text: str) -> frozenset[str]:
     """Return the stems of the words that carry meaning."""
     return frozenset(

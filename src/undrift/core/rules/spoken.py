@@ -61,12 +61,19 @@ _PREPARED = re.compile(
     r"|^(?:you are (?:an?|the) [\w -]{3,60}(?:agent|assistant|engineer|expert|reviewer|developer)|your task is to|base directory for this skill:)",
     re.IGNORECASE,
 )
+_TOOLS_LINE = re.compile(
+    r"^\s{0,8}(?:[a-z]{2,12} (?:ERR|WARN|error|warning)\b|(?:error|warning|warn|hint|fatal|info|debug|panic|note to agents?)\b[ (\[]{0,2}[\w-]{0,20}[\])]?:|E   )",
+    re.IGNORECASE,
+)
+"""A program printed it."""
+
 _END = re.compile(r"(?<=[.!?])[\"')\]]{0,2}\s+(?=\S)")
 _ABBREVIATED = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|incl|resp|no|nr|[a-z])\.|^\(?\d{1,2}\.)$", re.IGNORECASE)
 _WRAPPED_CHARACTERS = 55
 _SAYS = re.compile(
     r"\b(?:had this|think (?:of|about) this|about this|got this|this is what|(?:he|she|they|it|agent|bot|colleague|reviewer) (?:said|says|wrote|suggests?"
-    r"|suggested|found|thinks|answered|replied)|thoughts|findings|feedback|suggestions?)\b.{0,80}:\s*$",
+    r"|suggested|found|thinks|answered|replied)|thoughts|findings|feedback|suggestions?)\b.{0,80}:\s*$"
+    r"|\b(?:here(?:'s| is| are)|this is|below|attached|from|of)\b.{0,60}\.(?:md|txt|rst|log|json|ya?ml|toml|py|ts|js|html?)\b.{0,60}:\s*$",
     re.IGNORECASE,
 )
 """The text after it is another's, to the end: nothing says where the person's own words begin again."""
@@ -87,6 +94,8 @@ def spoken(text: str) -> Iterator[SpokenSentence]:
             continue
         if _PREPARED.match(line[:400]):
             return
+        if _TOOLS_LINE.match(line[:100]):
+            continue
         if _SAYS.search(line[-400:]) and _following(lines, number) in own:
             yield from (SpokenSentence(sentence, number) for sentence in sentences_of(line))
             return
