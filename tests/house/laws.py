@@ -43,11 +43,12 @@ PURE_CALLS = _names("""
     attrgetter cast date datetime field get_args itemgetter methodcaller namedtuple partial replace timedelta
     dataclasses.field json.JSONDecoder json.JSONEncoder logging.getLogger msgspec.field msgspec.json.Decoder
     msgspec.json.Encoder re.compile re.escape struct.Struct types.MappingProxyType typing.cast typing.get_args
-    choice fields setting settings_of
+    choice fields setting settings_of words_in _listed dict.fromkeys
     click.Choice click.FloatRange click.IntRange click.Path
     awaited of_part opening staticmethod
     """)
-"""Calls that may run while a module loads: they build a value from values. `choice` to `settings_of`: the rows of settings."""
+"""Calls that may run while a module loads: they build a value from values. `choice` to `settings_of`: the rows of settings.
+`words_in`, `_listed`: the words of a text."""
 
 PURE_METHODS = _names("encode format isalpha items join keys lower replace split startswith strip union upper values")
 """Methods of strings, sets and mappings that may run while a module loads."""

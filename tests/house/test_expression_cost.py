@@ -8,6 +8,8 @@ import pytest
 
 from tests.house.expressions import compiled, made_in_functions, modules, seconds, texts, uses
 from undrift.core.autopsy import rules
+from undrift.core.rules.ban_concepts import CONCEPTS
+from undrift.core.rules.ban_marks import MARKS
 from undrift.core.text import marker, named_values
 from undrift.core.text.calls import shown_files
 from undrift.stores import traces
@@ -38,8 +40,11 @@ MATCHED_ONLY = {
     "undrift.clients.jsontext._SPACE_AND_COMMENTS": "match",
     "undrift.clients.jsontext._SPACE": "match",
     "undrift.core.text.tombstone._form[()]": "fullmatch",
+    **{f"undrift.core.rules.ban_concepts.CONCEPTS[{at}][0]": "match" for at in range(len(CONCEPTS))},
+    **{f"undrift.core.rules.ban_marks.MARKS[{at}][1]": "match" for at in range(len(MARKS))},
 }
-"""Handed on, but only tried at one place: a scanner goes on behind it, a tombstone is looked at as a whole."""
+"""Handed on, but only tried at one place: a scanner goes on behind it, a tombstone is looked at as a whole,
+a word of a rule is looked at with the 13 behind it."""
 
 
 def reference() -> float:

@@ -1,0 +1,74 @@
+"""Tells how a clause of a rule continues: as a list, as what is wanted instead, or not at all. Pure, bounded."""
+
+from undrift.core.rules.ban_clause import GOOD_STARTS, SURE_STARTS, Clause
+from undrift.core.rules.ban_marks import mark_at
+from undrift.core.rules.ban_objects import named_at
+from undrift.core.rules.ban_spot import NamedThing, Spot
+from undrift.core.rules.ban_words import verb_of, words_in
+from undrift.core.rules.targets import CommandTarget
+
+__all__ = ["ends_there", "is_exact", "is_of_another", "mood_behind"]
+
+_PERSONS = frozenset({"i", "we", "you", "they"})
+_LISTED = words_in("and or nor any the a an in under to also anything of our my")
+_ADDRESSED = words_in("you agents agent claude codex please so and also it that this they these those them there which")
+
+
+def mood_behind(now: Clause, spot: Spot, following: str) -> str | None:
+    """Return the mood behind a comma within what is forbidden; None if the same clause continues."""
+    is_full = bool(now.mentions) or now.pronoun
+    is_verb = spot.tokens[spot.at + 1].kind == "word" and bool(verb_of(following))
+    if following in (GOOD_STARTS if is_full else SURE_STARTS | {"make", "run", "work", "go", "put"}):
+        return "permit"
+    if (is_verb and is_full) or (spot.text == ":" and now.mentions):
+        return "permit"
+    if spot.token.kind == "dash" or following in (*_PERSONS, "he", "she"):
+        return "told" if following in _PERSONS else ""
+    if not is_full and is_verb:
+        return None if spot.lists_verbs else "permit"
+    if not is_full and following in (
+        "and",
+        "or",
+        "nor",
+        "any",
+        "the",
+        "ever",
+        "never",
+        "please",
+        "under",
+        "at",
+        "not",
+    ):
+        return None
+    return None if _goes_on(now, spot) else ""
+
+
+def _goes_on(now: Clause, spot: Spot) -> bool:
+    """Return whether a list continues behind a comma: with a thing, or with words that turn the sentence."""
+    for step in range(1, 5):
+        if spot.at + step >= len(spot.tokens):
+            return False
+        there = Spot(spot.tokens, spot.at + step, now.verb)
+        if mark_at(there.ahead) or named_at(there):
+            return True
+        if there.text not in _LISTED:
+            return False
+    return False
+
+
+def is_of_another(now: Clause) -> bool:
+    """Return whether a sentence has a subject that is neither the agent nor a thing: ``the API must not change``."""
+    return (
+        not now.mood and not now.mentions and not now.verbs and bool(now.tail) and not set(now.tail[-2:]) & _ADDRESSED
+    )
+
+
+def ends_there(spot: Spot) -> bool:
+    """Return whether a verb that was read as a thing has nothing behind it that it is done to."""
+    return spot.is_last or spot.follower in ("and", "or", "anything", "the", "it", "please", "now", "yet", "here")
+
+
+def is_exact(named: NamedThing) -> bool:
+    """Return whether what is named can be nothing but an option or a pipe: the verb does not matter then."""
+    exact = (one.piped or one.assigned for one in named.targets if isinstance(one, CommandTarget))
+    return named.kind == "flag" or any(exact)

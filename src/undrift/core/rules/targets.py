@@ -1,0 +1,352 @@
+"""The things that a rule can forbid: files, commands, branches, tools, servers. Frozen values, each with whether an effect is of it. Pure.
+
+Law: a name means the whole name. ``tests/`` is not ``tests_data``, ``main`` is not ``feature/main-menu``.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from undrift.core.rules.effects import Effect, placed
+from undrift.core.rules.git_effects import changes_repository
+from undrift.core.rules.programs import SHELLS, SHOWING, has_flag, operands_of
+from undrift.profiles import bare_name
+
+__all__ = [
+    "BranchTarget",
+    "CommandTarget",
+    "DependTarget",
+    "PathTarget",
+    "SqlTarget",
+    "Target",
+    "TextTarget",
+    "ToolTarget",
+    "WordTarget",
+]
+
+_TALKS = frozenset(
+    {
+        "echo",
+        "printf",
+        "grep",
+        "egrep",
+        "rg",
+        "ag",
+        "find",
+        "fd",
+        "cat",
+        "sed",
+        "awk",
+        "head",
+        "tail",
+        "less",
+        "ls",
+        "jq",
+        "diff",
+        "wc",
+        "export",
+        "which",
+        "man",
+        "cd",
+        "test",
+        "[",
+    }
+)
+"""Programs whose words name something without using it."""
+
+_SAMPLES = (".example", ".sample", ".template", ".dist")
+
+
+@dataclass(frozen=True, slots=True)
+class PathTarget:
+    """Files by a path or glob, relative to the project or absolute; `is_folder`: what is in it too. Empty: all files."""
+
+    glob: str
+    is_folder: bool = True
+    anywhere: bool = True
+
+    def holds(self, effect: Effect, cwd: str) -> bool:
+        return any(
+            self.names(path, cwd)
+            for path in effect.paths
+            if not (self.glob.startswith(".env") and path.endswith(_SAMPLES))
+        )
+
+    def names(self, path: str, cwd: str) -> bool:
+        """Say whether a path is one of these files."""
+        if not self.glob:
+            return True
+        glob = self.glob
+        if glob in (".", "./"):
+            return bool(cwd) and (path == cwd or path.startswith(cwd.rstrip("/") + "/"))
+        if glob.startswith(("/", "~", "..")):
+            path = re.sub(r"\A/(?:home|Users)/[^/]+(?=/|\Z)", "~", path) if glob[0] == "~" else path
+            return _begins(path, placed(glob, cwd), self.is_folder)
+        parts, wanted = path.strip("/").split("/")[-40:], glob.removeprefix("./").strip("/").split("/")[:20]
+        if wanted[:1] == ["**"]:
+            wanted = wanted[1:]
+        for start in range(len(parts) - len(wanted) + 1):
+            if all(_same(part, want) for part, want in zip(parts[start:], wanted, strict=False)):
+                is_whole = start + len(wanted) == len(parts)
+                if (is_whole or self.is_folder) and (self.anywhere or self._is_root(parts[:start], cwd)):
+                    return True
+        return False
+
+    @staticmethod
+    def _is_root(before: Sequence[str], cwd: str) -> bool:
+        """Return whether a path begins at the project: at the folder of the session, or above it."""
+        here = cwd.strip("/").split("/") if cwd.strip("/") else []
+        return list(before) == here[: len(before)] or not here
+
+
+def _same(part: str, want: str) -> bool:
+    if want in ("*", "**"):
+        return True
+    if "*" in part and "*" not in want:  # a glob of the call's own: it may be meant
+        return len(part) > 1 and fnmatchcase(want, part)
+    return part == want or (any(sign in want for sign in "*?[") and fnmatchcase(part, want))
+
+
+def _begins(path: str, start: str, is_folder: bool) -> bool:
+    if any(sign in start for sign in "*?["):
+        return fnmatchcase(path, start) or fnmatchcase(path, start.rstrip("/") + "/*")
+    return path == start or (is_folder and path.startswith(start.rstrip("/") + "/"))
+
+
+@dataclass(frozen=True, slots=True)
+class CommandTarget:
+    """A command by its beginning: ``git push``, with all of its `flags`, or any command with them if `words` is empty.
+
+    Args:
+        words: The program and its first words; a name with ``*`` is a pattern.
+        flags: Options that must all be there.
+        lacking: Options one of which must be there for the command to be allowed.
+        assigned: An assignment before it, ``HUSKY=0``.
+        into: It must pipe what it downloads or prints into this program.
+        holds_operand: It must name something: ``pip install x``.
+        changes: Only if it changes a repository or a file.
+    """
+
+    words: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+    lacking: tuple[str, ...] = ()
+    assigned: str = ""
+    piped: bool = False
+    holds_operand: bool = False
+    bare: bool = False
+    changes: bool = False
+    remote: bool = False
+    of_files: bool = False
+
+    def holds(self, effect: Effect, cwd: str) -> bool:
+        del cwd
+        if "run" not in effect.does or not effect.words:
+            return False
+        if self.assigned:
+            return self.assigned in effect.before
+        if self.piped:
+            return effect.words[0] in SHELLS and effect.source in ("curl", "wget")
+        if self.words[:1] == ("sudo",):
+            return effect.words[0] == "sudo" or "sudo" in effect.before
+        if not self._begins(effect.words):
+            return False
+        if not self.words and effect.words[0] in _TALKS:
+            return False
+        if self.of_files and not effect.paths:
+            return False
+        if self.remote and any(re.search(_LOCAL, word) for word in effect.words[1:]):
+            return False
+        if self.lacking and any(has_flag(effect.words, flag) for flag in self.lacking):
+            return False
+        if self.changes and not _changes(effect):
+            return False
+        return all(self._flag(effect.words, flag) for flag in self.flags)
+
+    def _flag(self, words: Sequence[str], flag: str) -> bool:
+        letters = flag[1:]
+        if flag[:2] != "--" and letters.isalpha() and 1 < len(letters) <= 4 and not has_flag(words, flag):
+            return all(has_flag(words, f"-{letter}") for letter in letters)
+        return has_flag(words, flag)
+
+    def _begins(self, words: Sequence[str]) -> bool:
+        if not self.words:
+            return bool(self.flags)
+        program, *others = words
+        wanted, *more = self.words
+        if not _is_program(program, wanted):
+            return self._is_script(words)
+        operands = operands_of(program, others)
+        if program == "git" and others:
+            operands = [word for word in operands if word]
+        if self.bare and any(word.rstrip("/") not in _WHOLE for word in operands[len(more) :]):
+            return False
+        if self.holds_operand and len(operands) <= len(more):
+            return False
+        if not more:
+            return True
+        if not operands or not _is_word(operands[0], more[0]):
+            return False
+        rest = iter(operands[1:])
+        return all(any(_is_word(word, want) for word in rest) for want in more[1:])
+
+    def _is_script(self, words: Sequence[str]) -> bool:
+        """Return whether a runner is given this name: ``npm run deploy``, ``make deploy``, ``bash deploy.sh``."""
+        if len(self.words) != 1 or self.bare or self.holds_operand or words[0] not in _SCRIPT_RUNNERS:
+            return False
+        operands = operands_of(words[0], words[1:])
+        place = 1 if operands[:1] in (["run"], ["tool"]) else 0
+        return any(
+            one.rpartition("/")[2] == self.words[0] or one == self.words[0] for one in operands[place : place + 1]
+        )
+
+
+_WHOLE = frozenset({"tests", "test", ".", "./...", "spec", "src", "all"})
+"""Operands that still mean all tests."""
+
+_LOCAL = r"localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\]|host\.docker\.internal|\.local(?:[:/]|$)"
+
+
+def _changes(effect: Effect) -> bool:
+    """Say whether a command changes what it is for: a repository, a cluster, files."""
+    program, *others = effect.words
+    if program == "git":
+        return changes_repository(effect.words)
+    if shows := SHOWING.get(program):
+        operands = operands_of(program, others)
+        return bool(operands) and not any(
+            word in shows or word.startswith(("describe", "list", "get-")) for word in operands[:2]
+        )
+    return effect.writes
+
+
+_SCRIPT_RUNNERS = frozenset(
+    {
+        "npm",
+        "pnpm",
+        "yarn",
+        "bun",
+        "make",
+        "just",
+        "task",
+        "rake",
+        "rails",
+        "invoke",
+        "mise",
+        "composer",
+        "node",
+        "python",
+        *SHELLS,
+    }
+)
+
+
+def _is_program(program: str, wanted: str) -> bool:
+    return program == wanted.rpartition("/")[2] or ("*" in wanted and fnmatchcase(program, wanted))
+
+
+def _is_word(word: str, want: str) -> bool:
+    return word.removeprefix("./") == want.removeprefix("./") or (
+        "*" in want and len(want) > 1 and fnmatchcase(word, want)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class BranchTarget:
+    """Branches by name or glob."""
+
+    glob: str
+
+    def holds(self, effect: Effect, cwd: str) -> bool:
+        del cwd
+        return any(name == "*" or (name and fnmatchcase(name, self.glob)) for name in effect.branches)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolTarget:
+    """Tools by a name, or by the name of their server; `kind`: all tools of a kind."""
+
+    name: str = ""
+    kind: str = ""
+    is_server: bool = False
+    parts: tuple[str, ...] = ()
+
+    def holds(self, effect: Effect, cwd: str) -> bool:
+        del cwd
+        if "tool" not in effect.does:
+            return False
+        if self.kind:
+            return self.kind in effect.does
+        if self.name == "mcp":
+            return effect.tool.lower().startswith("mcp__")
+        if self.parts:
+            return all(part in bare_name(effect.tool) for part in self.parts)
+        server, _, _ = effect.tool.lower().removeprefix("mcp__").partition("__")
+        is_servers = effect.tool.lower().startswith("mcp__") and self.name in re.split(r"[_\W]+", server)
+        if self.is_server:
+            return is_servers
+        return self.name in (effect.tool.lower(), bare_name(effect.tool)) or is_servers
+
+
+@dataclass(frozen=True, slots=True)
+class WordTarget:
+    """A server or a place by its name, as any part of a command that does something with it."""
+
+    name: str
+
+    def holds(self, effect: Effect, cwd: str) -> bool:
+        del cwd
+        if "fetch" in effect.does:
+            return self._is_in(effect.shown)
+        if "run" not in effect.does or effect.words[0] in _TALKS or effect.words[0] in ("git", "gh"):
+            return False
+        return any(self._is_in(word) for word in (*effect.words[1:], *effect.before))
+
+    def _is_in(self, word: str) -> bool:
+        if len(word) > 2_000:
+            return False
+        parts = re.split(r"[/@:=,\s'\"]+", word)
+        return any(part == self.name or part.startswith(self.name + ".") for part in parts)
+
+
+@dataclass(frozen=True, slots=True)
+class SqlTarget:
+    """A statement of SQL that a program for a database is given, by its first two words."""
+
+    words: tuple[str, ...]
+
+    def holds(self, effect: Effect, cwd: str) -> bool:
+        del cwd
+        if "run" not in effect.does or effect.words[0] not in _DATABASES:
+            return False
+        texts = [" ".join(word[:4_000].lower().split()) for word in (*effect.words[1:], effect.text)]
+        return any(start in text for text in texts for start in self.words)
+
+
+@dataclass(frozen=True, slots=True)
+class TextTarget:
+    """Words in the message of a commit or in the text of a pull request, in small letters."""
+
+    text: str
+
+    def holds(self, effect: Effect, cwd: str) -> bool:
+        del cwd
+        is_message = effect.words[:1] in (("git",), ("gh",)) and "run" in effect.does
+        return is_message and any(self.text in word.lower() for word in (*effect.words[2:], effect.text))
+
+
+_DATABASES = frozenset(
+    {"psql", "mysql", "mariadb", "sqlite3", "mongosh", "mongo", "clickhouse-client", "cockroach", "duckdb"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DependTarget:
+    """A line more in a list of dependencies."""
+
+    def holds(self, effect: Effect, cwd: str) -> bool:
+        del cwd
+        return "depend" in effect.does
+
+
+Target = TextTarget | DependTarget | SqlTarget | PathTarget | CommandTarget | BranchTarget | ToolTarget | WordTarget
