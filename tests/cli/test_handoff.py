@@ -72,7 +72,7 @@ def test_another_client_starts_with_the_open_work_as_its_first_prompt(desk: Desk
     for part in (
         "where value_0 is computed.",
         "next I look at value_1.",
-        "src/part_3.py",
+        "part_3.py",
         "undrift recall --find",
     ):
         assert part in prompt

@@ -36,7 +36,10 @@ def rules_of_files(folder: Path | None, root: Path | None, own: Path) -> tuple[R
             continue
         files = [(path, text)]
         for name in imported_paths(text):
-            inner = path.parent / Path(name).expanduser() if not name.startswith("~") else Path(name).expanduser()
+            try:
+                inner = path.parent / Path(name).expanduser()
+            except RuntimeError:  # ~USER of a user who does not exist
+                continue
             files.append((inner, _text(inner, top)))
         for one, words in files:
             shown = os.path.relpath(one, top) if scope == "project" else f"{own.name}/{os.path.relpath(one, own)}"

@@ -123,8 +123,8 @@ def _rules(call: HookCall, entries: Sequence[ContextEntry], *, whole: bool) -> t
 
     try:
         return known_rules(call, entries, whole=whole)
-    except (OSError, StoreError) as error:
-        note(call.home, f"{call.client}: the rules were not kept: {error}")
+    except Exception as error:  # noqa: BLE001 - a file of a project may hold anything; the text is given all the same
+        note(call.home, f"{call.client}: the rules were not kept: {type(error).__name__}: {error}")
         return None
 
 
