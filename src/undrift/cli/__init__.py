@@ -55,6 +55,16 @@ _BENCH = CommandGroup(
     },
     moved={name: f"undrift.cli.bench:{name}_command" for name in ("overhead", "store")},
 )
+_RULES = CommandGroup(
+    "rules",
+    help="Show the rules that hold, add some, remove some; alone it lists them.",
+    rooms={
+        "list": ("undrift.cli.rules:rules_list_command", "List the rules that hold."),
+        "add": ("undrift.cli.rules:rules_add_command", "Add a rule."),
+        "remove": ("undrift.cli.rules:rules_remove_command", "Remove a rule."),
+    },
+    default="list",
+)
 _AGENT = CommandGroup(
     "agent",
     help="Commands that programs call: an agent, a client, a script.",
@@ -99,6 +109,7 @@ _STORE = CommandGroup(
         "doctor": ("undrift.cli.doctor:doctor_command", "Say what is wrong, and what to do."),
         "handoff": ("undrift.cli.handoff:handoff_command", "Start another client with the open work of a session."),
         "continue": ("undrift.cli.handoff:continue_command", "Continue the newest session in a new one."),
+        "rules": (_RULES, "List the rules that hold; add and remove some."),
         "config": ("undrift.cli.config:config_command", "Show the settings, and where each comes from."),
         "store": (_STORE, "Back up, restore, rebuild or purge the store."),
         "bench": (_BENCH, "Measure cost, drift and memory search."),

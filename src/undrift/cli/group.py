@@ -35,7 +35,7 @@ class CommandGroup(click.Group):
     """A group that loads a command when it is asked for.
 
     `rooms`: a command's name to where it stands (``module:attribute``, or a group) and its line in the help. `moved`: an
-    older name to where its command stands; it is in no list.
+    older name to where its command stands; it is in no list. `default`: the command that runs where none is named.
     """
 
     def __init__(
@@ -43,12 +43,14 @@ class CommandGroup(click.Group):
         *args: Any,
         rooms: "Mapping[str, tuple[str | CommandGroup, str]]",
         moved: Mapping[str, str] | None = None,
+        default: str | None = None,
         **kwargs: Any,
     ) -> None:
         kwargs.setdefault("context_settings", {"help_option_names": ["-h", "--help"], "max_content_width": 80})
         super().__init__(*args, **kwargs)
         self._rooms = rooms
         self._moved = moved or {}
+        self._default = default
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - the signature is click's
         """Return the names of all commands, in the order of the help."""
@@ -78,7 +80,9 @@ class CommandGroup(click.Group):
             formatter.write_dl(self.lines())
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Print the help if nothing else is asked for."""
+        """Run the default command, or print the help, if nothing else is asked for."""
+        if self._default is not None and (not args or (args[0].startswith("-") and args[0] not in ("-h", "--help"))):
+            args = [self._default, *args]
         if not args and not ctx.resilient_parsing:
             click.echo(ctx.get_help())
             ctx.exit()
