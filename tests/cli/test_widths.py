@@ -21,9 +21,10 @@ from tests.cli.test_terminal import compacted_session
 from tests.task_sessions import TaskSession
 from undrift.cli import main
 from undrift.stores.projects import keep, place_of
+from undrift.values.rule import rule_id
 
 ROOT = Path(__file__).parents[2]
-CHANGES = ("memory edit", "memory forget", "memory import", "memory export")
+CHANGES = ("rules add", "rules remove", "memory edit", "memory forget", "memory import", "memory export")
 SERVING = ("proxy", "agent mcp")
 """Commands that run until they are ended."""
 LONG = re.compile(r"\S{50,}")
@@ -160,7 +161,7 @@ EXAMPLES = examples()
 
 
 def test_most_commands_have_an_example():
-    groups = {"memory", "session", "agent", "store", "bench", "completion", "agent hook"}
+    groups = {"memory", "rules", "session", "agent", "store", "bench", "completion", "agent hook"}
     assert {words for words, _ in EXAMPLES} >= set(LISTED) - groups
 
 
@@ -182,7 +183,9 @@ def test_every_example_of_a_help_text_runs(place: Path, tmp_path: Path, words: s
     if words == "session undo":
         assert ran(place, ["rewind", "before-refactoring"])[0] == 0
     text, _, given = line.partition(" < ")
-    names = {"REF": reference(place), "ID": (place / "memory").read_text()}
+    if words == "rules remove":
+        assert ran(place, ["rules", "add", "Use tabs."])[0] == 0
+    names = {"REF": reference(place), "ID": (place / "memory").read_text(), "RULE": rule_id("Use tabs.")}
     typed = [names.get(word, word) for word in shlex.split(text)[1:]]
     if words in ("install", "setup", "memory forget", "memory import", "store adopt"):
         typed.append("--yes")

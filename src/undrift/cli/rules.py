@@ -36,7 +36,7 @@ _LEAST_ID = 4
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _RulesHere:
     """The rules of a place. `session`: client and id of its newest session; empty if none is recorded."""
 
     rules: tuple[Rule, ...]
@@ -115,35 +115,35 @@ def rules_add_command(*, text: str, scope: str, home: str | None, as_json: bool,
 
 
 @click.command("remove")
-@click.argument("id")
+@click.argument("rule", metavar="RULE")
 @click.option("--scope", type=_SCOPE, default="project", help="The reach of the removal (default: project).")
 @client_folders
 @one_home_options
-def rules_remove_command(*, id: str, scope: str, home: str | None, as_json: bool, **folders: Path | None) -> None:
+def rules_remove_command(*, rule: str, scope: str, home: str | None, as_json: bool, **folders: Path | None) -> None:
     """Remove a rule. `undrift rules add` with its words brings it back.
 
-    ID is an id of `undrift rules`, or its beginning. An added rule is deleted. A typed rule, or one of a file, no longer
+    RULE is an id of `undrift rules`, or its beginning. An added rule is deleted. A typed rule, or one of a file, no longer
     holds in the scope; its message and its file stay as they are.
 
     \b
-    undrift rules remove 1a2b3c
+    undrift rules remove RULE
     """
     place, reach = kept_place(home), cast(RuleScope, scope)
-    rule = _named(_found(place, folders).rules, id)
+    chosen = _named(_found(place, folders).rules, rule)
     session = _session_for(place, reach, folders)
-    if rule.origin == "added":
-        _without(place, rule.id)
+    if chosen.origin == "added":
+        _without(place, chosen.id)
     else:
         book = book_of(place, reach)
-        keep_book(place, reach, RuleBook(book.added, (*book.removed, BookedRule(rule.id, "", reach, session))))
+        keep_book(place, reach, RuleBook(book.added, (*book.removed, BookedRule(chosen.id, "", reach, session))))
     if as_json:
-        echo_json({"removed": asdict(rule)})
+        echo_json({"removed": asdict(chosen)})
         return
-    say(f"Removed: {excerpt(rule.text, 66)}")
+    say(f"Removed: {excerpt(chosen.text, 66)}")
     note("To bring it back, add it again with the same words: undrift rules add TEXT")
 
 
-def _found(place: Place, folders: dict[str, Path | None]) -> _Found:
+def _found(place: Place, folders: dict[str, Path | None]) -> _RulesHere:
     """Return the rules of a place: of its files, added ones, and typed ones of its newest recorded session."""
     work = _newest(place, folders)
     session = f"{work.client}:{work.session_id}" if work is not None else ""
@@ -153,7 +153,7 @@ def _found(place: Place, folders: dict[str, Path | None]) -> _Found:
     before = {rule.id: rule for rule in (*files, *added_rules(place, session))}
     held = holding(sayings(work.entries) if work is not None else (), tuple(before.values()))
     gone = is_removed(place, session)
-    return _Found(
+    return _RulesHere(
         tuple(rule for rule in held.rules if rule.id not in gone),
         held.ended,
         tuple(rule for rule in held.rules if rule.id in gone),
