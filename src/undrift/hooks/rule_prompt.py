@@ -15,7 +15,7 @@ __all__ = ["work"]
 
 _MOST_CHARACTERS = 1 << 20
 _CUE = re.compile(
-    r"\b(?:never|always|don'?t|dont|not|no|nothing|only|must|should|stop|quit|avoid|without|unless|instead|off|hands|alone|frozen|leave"
+    r"\b(?=[abdefhiklmnopqrsuw])(?:never|always|don'?t|dont|not|no|nothing|only|must|should|stop|quit|avoid|without|unless|instead|off|hands|alone|frozen|leave"
     r"|forbidden|banned|allowed|may|forget|ignore|lifted|longer|again|except|rules?|ask|before|every|each|any|prefer|use|keep"
     r"|from now on|read-only|untouched)\b",
     re.IGNORECASE,

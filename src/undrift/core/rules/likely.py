@@ -14,7 +14,7 @@ from undrift.core.rules.weights import BIAS, WEIGHTS
 __all__ = ["features_of", "likelihood"]
 
 _TOKEN = re.compile(r"[a-z']+|\d+|[?!:;,()`]")
-_PATH = re.compile(r"[\w-]{1,60}/[\w./*-]{0,120}|\b\w{1,60}\.[a-z]{1,4}\b|`[^`]{0,80}`")
+_PATH = re.compile(r"(?<![\w-])[\w-]{1,60}+/[\w./*-]{0,120}+|\b\w{1,60}+\.[a-z]{1,4}\b|`[^`]{0,80}`")
 _NAMES = {"?": "<q>", "!": "<x>", ":": "<n>", ";": "<s>", ",": "<c>"}
 _A_STEP = 4
 
