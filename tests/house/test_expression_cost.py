@@ -16,7 +16,7 @@ from undrift.stores import traces
 
 MOST_SECONDS = 0.2
 """For a megabyte, on a machine that takes `REFERENCE_SECONDS` for `reference`."""
-REFERENCE_SECONDS = 0.004
+REFERENCE_SECONDS = 0.003
 REFERENCE = re.compile(r"(?<![a-z])(?:[a-z]{1,8} ?){1,6}=")
 SHORT, LONG = 2_000, 20_000
 
