@@ -65,6 +65,13 @@ def test_a_rule_is_added_with_its_scope_and_removed_for_good(desk: Desk):
     assert not any("Keep it short." in text for text in files)
 
 
+def test_a_secret_in_an_added_rule_is_masked_before_it_is_written(desk: Desk):
+    assert desk.runs("rules", "add", "Use the key sk-ant-api03-" + "a1B2" * 20)[0] == 0
+    (written,) = [path.read_text() for path in desk.home.rglob("rules.json")]
+    assert "a1B2a1B2" not in written
+    assert any(text.startswith("Use the key [masked:") for text in texts(desk))
+
+
 @pytest.mark.parametrize("text", [RULE, OF_FILE])
 def test_a_removed_rule_stays_removed_until_it_is_added_again(desk: Desk, text: str):
     assert desk.runs("rules", "remove", rule_id(text))[0] == 0

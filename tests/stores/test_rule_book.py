@@ -39,13 +39,6 @@ def test_the_rules_of_a_session_are_those_of_the_person_the_project_and_itself(p
     assert is_removed(place, "s") == {"1" * 12}
 
 
-def test_a_secret_is_masked(place: Place):
-    text = "Use the key sk-ant-api03-" + "a1B2" * 20
-    keep_book(place, "project", RuleBook((entry(text),)))
-    assert "a1B2a1B2" not in (place.records / "rules.json").read_text()
-    assert book_of(place, "project").added[0].text.startswith("Use the key [masked:")
-
-
 @pytest.mark.parametrize(
     "content",
     ["", "[]", '{"version": 2, "added": [], "removed": []}', '{"version": 1, "added": [{"scope": "x"}]}', "[" * 90_000],

@@ -16,6 +16,7 @@ from undrift.cli.place import kept_place, place_here
 from undrift.cli.show import again, count, echo_json, excerpt, note
 from undrift.core.rules.holding import EndedRule, holding
 from undrift.core.rules.typed import sayings
+from undrift.core.text.secrets import mask
 from undrift.errors import InputError, StoreError, TranscriptError
 from undrift.hooks.call import CLIENTS
 from undrift.hooks.rule_files import rules_of_files
@@ -96,7 +97,7 @@ def rules_add_command(*, text: str, scope: str, home: str | None, as_json: bool,
     \b
     undrift rules add "Never push to main." --scope user
     """
-    words = " ".join(text.split())
+    words = mask(" ".join(text.split())).text
     if not words or len(words) > LONGEST_RULE:
         raise InputError(f"a rule has 1 to {LONGEST_RULE:,} characters, this one has {len(words):,}")
     place, reach = kept_place(home), cast(RuleScope, scope)

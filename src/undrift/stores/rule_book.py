@@ -1,6 +1,6 @@
 """The rules that a person added by a command, and those that a person removed: a small file beside the store.
 
-Law: replaced in one step, readable by its owner alone, bounded and masked; a removed rule is kept as its id, not as its words.
+Law: replaced in one step, readable by its owner alone, bounded; the caller masks. A removed rule is kept as its id, not as its words.
 A damaged file holds nothing. Every value is checked when it is read.
 """
 
@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from undrift.core.text.secrets import mask
 from undrift.stores.faults import from_system
 from undrift.stores.files import make_folder, replace_file
 from undrift.stores.projects import user_records
@@ -101,7 +100,7 @@ def _path(place: Place, scope: RuleScope) -> Path:
 
 def _rows(entries: Iterable[BookedRule]) -> list[dict[str, str]]:
     rows = [{"id": one.id, "text": one.text, "scope": one.scope, "session": one.session} for one in entries]
-    return [{name: mask(text).text for name, text in row.items()} for row in rows[-_MOST:]]
+    return rows[-_MOST:]
 
 
 def _entries(value: Any, *, text: bool) -> tuple[BookedRule, ...]:
