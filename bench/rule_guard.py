@@ -13,12 +13,12 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from undrift.core.restore.typed import user_texts
 from undrift.core.rules.bans import bans_of
 from undrift.core.rules.contradicted import contradicted
 from undrift.core.rules.files import file_rules
 from undrift.core.rules.holding import holding
 from undrift.core.rules.typed import TypedSaying, sayings_in
+from undrift.core.text.typed import user_texts
 from undrift.errors import TranscriptError
 from undrift.profiles import acts_of
 from undrift.recordings.files import open_recording

@@ -13,9 +13,9 @@ from typing import Any
 
 from bench.lasting import fits
 from undrift import transcripts
-from undrift.core.restore.typed import user_texts
-from undrift.core.rules.holding import holding
-from undrift.core.rules.typed import sayings, sayings_in, typed_rules
+from undrift.core.rules.holding import holding, typed_rules
+from undrift.core.rules.typed import sayings, sayings_in
+from undrift.core.text.typed import user_texts
 from undrift.errors import TranscriptError
 from undrift.values.window import ContextEntry
 

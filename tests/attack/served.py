@@ -117,7 +117,7 @@ ROWS = (
     Row(
         "restored text: injected instructions",
         "17: 11 (F5)",
-        of_tests("tests/core/restore/test_restore_typed.py", "tests/core/restore/test_injected.py"),
+        of_tests("tests/core/text/test_typed.py", "tests/core/restore/test_injected.py"),
     ),
     Row(
         "HTML report, every field hostile",

@@ -75,7 +75,7 @@ def _keep(
 
 def _is_typed(prompt: str) -> bool:
     """Tell whether a person typed a message: clients send words of their own in the same way."""
-    from undrift.core.restore.typed import user_texts
+    from undrift.core.text.typed import user_texts
 
     entry = ContextEntry("prompt", "reasoning", prompt, 0, 0, {"role": "user", "kind": "text", "message": 0})
     return any(user_texts([entry]))

@@ -11,7 +11,7 @@ from itertools import chain
 from typing import Any
 
 from undrift.core.memory.lessons import MOST_OF_TRIED, MOST_OF_USER, Lesson
-from undrift.core.restore.typed import calls_in_text, user_texts
+from undrift.core.text.typed import calls_in_text, user_texts
 from undrift.errors import InputError
 from undrift.memory.memories import Memories
 from undrift.memory.turns import repeated

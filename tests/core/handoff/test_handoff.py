@@ -5,8 +5,8 @@ import pytest
 from undrift.core.handoff import handoff
 from undrift.core.restore import restore
 from undrift.core.restore.held import typed_rules_of
-from undrift.core.restore.typed import user_texts
 from undrift.core.text.tokens import characters_per_4
+from undrift.core.text.typed import user_texts
 from undrift.errors import InputError
 from undrift.values.rule import Rule, rule_id
 from undrift.values.window import ContextEntry

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from undrift.core.memory.lasting import lasting_statements
-from undrift.core.restore.typed import GAP, typed_and_pasted, user_texts
+from undrift.core.text.typed import GAP, typed_and_pasted, user_texts
 from undrift.core.tried.commands import failed_commands
 from undrift.core.tried.statements import given_up_statements
 from undrift.values.memory import MemoryType, Trust

@@ -13,7 +13,7 @@ from undrift.values.window import ContextEntry
 __all__ = ["TITLE", "carried", "carried_rules"]
 
 TITLE = "# Continue the open work of an earlier session (undrift)"
-"""The first line of a handoff. A text that begins with it is nothing that the user typed (`core/restore/typed.py`)."""
+"""The first line of a handoff. A text that begins with it is nothing that the user typed (`core/text/typed.py`)."""
 
 _SECTIONS = {
     "rules": "## Rules that hold",

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from undrift.core.restore.render import RestoredItem
 from undrift.core.restore.trace import file_key
-from undrift.core.restore.typed import GAP
 from undrift.core.text.tokens import characters_per_4
+from undrift.core.text.typed import GAP
 from undrift.values.restored import RestoredContents
 
 __all__ = ["contents_of"]

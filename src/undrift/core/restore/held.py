@@ -8,7 +8,8 @@ from collections.abc import Sequence
 
 from undrift.core.restore.carried import carried_rules
 from undrift.core.restore.stated import Excerpt
-from undrift.core.restore.typed import user_texts
+from undrift.core.rules.holding import typed_rules
+from undrift.core.text.typed import user_texts
 from undrift.values.rule import Rule
 from undrift.values.window import ContextEntry
 
@@ -31,8 +32,6 @@ def typed_rules_of(entries: Sequence[ContextEntry], *, unsure: bool = False) -> 
 
     `unsure`: with the sentences that are perhaps rules.
     """
-    from undrift.core.rules.typed import typed_rules  # that room reads with this one's `pasted`
-
     return (*carried_rules(entries), *typed_rules(entries, unsure=unsure))
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from undrift.core.restore.history import RestoreHistory
 from undrift.core.restore.trace import Trace, file_key
-from undrift.core.restore.typed import user_texts
 from undrift.core.text.references import NAME_CANDIDATE, name_in, normal
 from undrift.core.text.tokens import characters_per_4
+from undrift.core.text.typed import user_texts
 from undrift.profiles import GivenBack, acts_of
 from undrift.values.window import ContextEntry
 

@@ -9,9 +9,9 @@ from undrift.core.restore.choose import Pick, group_of
 from undrift.core.restore.history import RestoreHistory
 from undrift.core.restore.stated import Excerpt
 from undrift.core.restore.trace import Trace
-from undrift.core.restore.typed import GAP
 from undrift.core.text.references import normal
 from undrift.core.text.safe_lines import label, safe_lines
+from undrift.core.text.typed import GAP
 from undrift.values.restored import TITLE
 
 __all__ = ["RestorePage", "Restored", "RestoredItem"]

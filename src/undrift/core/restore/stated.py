@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from undrift.core.restore.history import RestoreHistory
-from undrift.core.restore.typed import GAP, typed_and_pasted, user_texts
 from undrift.core.tasks.plan_tools import plan_tool
 from undrift.core.text.safe_lines import label
+from undrift.core.text.typed import GAP, typed_and_pasted, user_texts
 from undrift.profiles import Act, acts_of
 from undrift.values.window import ContextEntry
 

@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from undrift.core.contradict.words import STOP
-from undrift.core.rules.typed import TypedSaying
+from undrift.core.rules.typed import TypedSaying, sayings
 from undrift.core.text.words import stem, words_of
 from undrift.values.rule import Rule, rule_id
+from undrift.values.window import ContextEntry
 
-__all__ = ["EndedRule", "HeldRules", "holding"]
+__all__ = ["EndedRule", "HeldRules", "holding", "typed_rules"]
 
 _MOST_SENTENCES = 2_000
 """The newest so many count; a session of a month has a few hundred."""
@@ -118,6 +119,15 @@ class HeldRules:
     rules: tuple[Rule, ...]
     ended: tuple[EndedRule, ...]
     shown: tuple[Rule, ...]
+
+
+def typed_rules(entries: Sequence[ContextEntry], *, unsure: bool = False) -> tuple[Rule, ...]:
+    """Return the typed rules of a session that hold, and what lifts some of them, in the order of typing.
+
+    `unsure`: with the sentences that are perhaps rules.
+    """
+    held = holding(sayings(entries))
+    return held.shown if unsure else held.rules
 
 
 def holding(typed: Iterable[TypedSaying], before: Sequence[Rule] = ()) -> HeldRules:

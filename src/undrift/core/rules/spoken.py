@@ -1,6 +1,6 @@
 """The sentences that a person typed into one message, with their lines: no paste, no quotation, no prepared document. Pure.
 
-Law: linear in the text. A line counts as typed only if that is certain. `core/restore/pasted.py` decides what a paste is; one
+Law: linear in the text. A line counts as typed only if that is certain. `core/text/pasted.py` decides what a paste is; one
 with a visible end, right after the words that introduce it, ends there.
 """
 
@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from undrift.core.restore.pasted import pasted_lines, without_quotations
+from undrift.core.text.pasted import pasted_lines, without_quotations
 
 __all__ = ["CUT", "SpokenSentence", "announces_rules", "is_item", "sentences_of", "spoken"]
 

@@ -6,13 +6,12 @@ Law: a sentence is the person's own, word for word. Texts of tools, agents, clie
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from undrift.core.restore.typed import user_texts
 from undrift.core.rules.judge import SentenceKind, kind_of_sentence
 from undrift.core.rules.spoken import spoken
-from undrift.values.rule import Rule
+from undrift.core.text.typed import user_texts
 from undrift.values.window import ContextEntry
 
-__all__ = ["TypedSaying", "sayings", "sayings_in", "texts_typed", "typed_rules"]
+__all__ = ["TypedSaying", "sayings", "sayings_in", "texts_typed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +42,3 @@ def sayings_in(text: str, number: int) -> Iterator[TypedSaying]:
         kind = kind_of_sentence(sentence)
         if kind is not None:
             yield TypedSaying(sentence.text, kind, f"request {number}, line {sentence.line}")
-
-
-def typed_rules(entries: Sequence[ContextEntry], *, unsure: bool = False) -> tuple[Rule, ...]:
-    """Return the typed rules of a session that hold, and what lifts some of them, in the order of typing.
-
-    `unsure`: with the sentences that are perhaps rules.
-    """
-    from undrift.core.rules.holding import holding
-
-    held = holding(sayings(entries))
-    return held.shown if unsure else held.rules

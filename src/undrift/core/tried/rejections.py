@@ -4,8 +4,9 @@ Law: only words that the user typed count. A question, or a no that ends a talk,
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
+from undrift.core.text.typed import user_texts
 from undrift.core.tried.paths import short_path
 from undrift.core.tried.statements import sentences_of
 from undrift.profiles import acts_of
@@ -43,7 +44,7 @@ _LINES = 200
 
 def rejections(entries: Sequence[ContextEntry]) -> list[Attempt]:
     """Return what the user said no to and did not let pass later, each with the user's own words as the reason."""
-    typed = {entry.id for entry in _typed(entries)}
+    typed = {entry.id for entry in user_texts(entries)}
     calls: dict[str, tuple[str, str]] = {}
     found: dict[str, Attempt] = {}
     statement: tuple[str, str] = ("", "")
@@ -85,12 +86,6 @@ def _note(found: dict[str, Attempt], what: str, entry_ids: tuple[str, ...], word
 def _is_no(text: str) -> bool:
     flat = _flat(text)
     return len(flat) <= _WORDS_CHARACTERS and _NO.match(flat) is not None and not _FRIENDLY.search(flat)
-
-
-def _typed(entries: Sequence[ContextEntry]) -> Iterator[ContextEntry]:
-    from undrift.core.restore.typed import user_texts  # the restore text has what was tried: a circle at import
-
-    yield from user_texts(entries)
 
 
 def _what(about: Mapping[str, object]) -> str:

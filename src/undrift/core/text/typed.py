@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from itertools import dropwhile
 
-from undrift.core.restore.pasted import pasted_lines, without_quotations
+from undrift.core.text.pasted import pasted_lines, without_quotations
 from undrift.profiles import is_set_up
 from undrift.values.window import ContextEntry
 
