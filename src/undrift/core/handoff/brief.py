@@ -20,7 +20,7 @@ from undrift.errors import InputError
 from undrift.values.rule import Rule
 from undrift.values.window import ContextEntry
 
-__all__ = ["TaskBrief", "brief", "with_most_lines"]
+__all__ = ["TaskBrief", "brief"]
 
 _TITLE = (
     "# From the session that gave this task (undrift)\n"
@@ -79,15 +79,16 @@ def brief(
         raise InputError(f"budget_tokens must be an integer of at least 1, not {budget_tokens!r}")
     history = history_of(entries)
     fits = relevance(history, task)
+    tried = _fitting_attempts(entries, task)
     characters = budget_tokens * 4
     for _ in range(8):
         page = RestorePage(history, _TITLE)
         page.say("rules", held_rules(rules, int(characters * _RULES)), int(characters * _RULES))
-        page.say("tried", _fitting_attempts(entries, task), int(characters * _TRIED))
+        page.say("tried", tried, int(characters * _TRIED))
         picks = _picks(history, page, fits, task, characters)
-        written = with_most_lines(page, picks, budget_tokens)
+        written = page.fitting(picks, budget_tokens, characters_per_4)
         if written is not None:
-            return TaskBrief(*written, characters_per_4(written[0]))
+            return TaskBrief(written.text, written.items, written.tokens)
         characters = characters * 3 // 4
     return TaskBrief()
 
@@ -116,18 +117,3 @@ def _fitting_attempts(entries: Sequence[ContextEntry], task: str) -> list[Excerp
         for one in given_up(entries)
         if named & names_in(one.lines[0]) or len(words & telling_stems(one.lines[0])) >= _LEAST_WORDS
     ]
-
-
-def with_most_lines(
-    page: RestorePage, picks: list[Pick], budget_tokens: int
-) -> tuple[str, tuple[RestoredItem, ...]] | None:
-    """Write as many of the best lines as fit. None means: the page does not fit even without them."""
-    taken = len(picks)
-    while True:
-        text, items = page.render(picks[:taken], characters_per_4)
-        size = characters_per_4(text)
-        if size <= budget_tokens:
-            return text, items
-        if not taken:
-            return None
-        taken = min(taken - 1, int(taken * budget_tokens / size))

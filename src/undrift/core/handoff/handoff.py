@@ -6,7 +6,6 @@ Law: never over its budget. Recorded text is data; only the rules and the reques
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from undrift.core.handoff.brief import with_most_lines
 from undrift.core.restore.carried import TITLE, carried
 from undrift.core.restore.choose import choose
 from undrift.core.restore.given_up import given_up
@@ -35,6 +34,9 @@ _RULES, _REQUESTS, _PLAN, _STATEMENT, _TRIED, _VERDICT, _EDITS = 0.25, 0.15, 0.0
 _SPARE = 1.15  # prices are estimates: more lines are chosen than may fit, and the last ones fall away
 _LEAST_CHARACTERS = 1_000
 _STEP_CHARACTERS = 200
+_OPEN = frozenset({"in_progress", "pending"})
+_Step = tuple[str, str, str]
+"""The text and state of a step, and the entry of the newest call about the plan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +78,12 @@ def handoff(
     if type(budget_tokens) is not int or budget_tokens < 1:
         raise InputError(f"budget_tokens must be an integer of at least 1, not {budget_tokens!r}")
     last = f"\nAll of it can be read again word for word: {' '.join(originals.split())}\n" if originals else ""
-    history = history_of(entries)
+    history, plan = history_of(entries), _plan(entries)
     names, lines = worth_of_names(history), worth_of_lines(history)
     most = budget_tokens - characters_per_4(last)
     characters = most * 4
     while characters >= _LEAST_CHARACTERS:
-        page = _page(entries, history, rules, characters)
+        page = _page(entries, history, rules, plan, characters)
         picks = choose(
             history,
             names,
@@ -89,22 +91,26 @@ def handoff(
             characters=int((characters - page.characters) * _SPARE),
             shown_lines=set(map(normal, page.said_lines())),
         )
-        written = with_most_lines(page, picks, most)
+        written = page.fitting(picks, most, characters_per_4)
         if written is not None:
-            text = written[0] + last if written[0] else ""
-            return Handoff(text, written[1], characters_per_4(text), _open(entries))
+            text = written.text + last if written.text else ""
+            return Handoff(text, written.items, characters_per_4(text), _open(plan))
         characters = characters * 3 // 4
-    return Handoff(open_steps=_open(entries))
+    return Handoff(open_steps=_open(plan))
 
 
 def _page(
-    entries: Sequence[ContextEntry], history: RestoreHistory, rules: Sequence[Rule], characters: int
+    entries: Sequence[ContextEntry],
+    history: RestoreHistory,
+    rules: Sequence[Rule],
+    plan: Sequence[_Step],
+    characters: int,
 ) -> RestorePage:
     page = RestorePage(history, _TITLE)
     before = carried(entries)
     page.say("rules", held_rules(rules, int(characters * _RULES)), int(characters * _RULES))
     page.say("requests", [*requests(entries), *before["requests"]], int(characters * _REQUESTS))
-    page.say("steps", _steps(entries) or before["steps"], int(characters * _PLAN))
+    page.say("steps", _steps(plan) or before["steps"], int(characters * _PLAN))
     page.say("statement", statements(history), int(characters * _STATEMENT))
     page.say("tried", given_up(entries), int(characters * _TRIED))
     page.say("verdict", verdicts(history), int(characters * _VERDICT))
@@ -112,22 +118,20 @@ def _page(
     return page
 
 
-def _steps(entries: Sequence[ContextEntry]) -> list[Excerpt]:
+def _steps(plan: Sequence[_Step]) -> list[Excerpt]:
     """Return the steps of the newest plan: the open ones first, as they are what is next."""
-    found = _plan(entries)
-    ordered = sorted(found, key=lambda one: one[1] not in ("in_progress", "pending"))
     return [
         Excerpt(source, None, (f"- [{status}] {text[:_STEP_CHARACTERS]}",), "A step of the plan.")
-        for text, status, source in ordered
+        for text, status, source in sorted(plan, key=lambda one: one[1] not in _OPEN)
     ]
 
 
-def _open(entries: Sequence[ContextEntry]) -> tuple[str, ...]:
-    return tuple(text for text, status, _ in _plan(entries) if status in ("in_progress", "pending"))
+def _open(plan: Sequence[_Step]) -> tuple[str, ...]:
+    return tuple(text for text, status, _ in plan if status in _OPEN)
 
 
-def _plan(entries: Sequence[ContextEntry]) -> list[tuple[str, str, str]]:
-    """Return the text and state of each step, and the entry of the newest call."""
+def _plan(entries: Sequence[ContextEntry]) -> list[_Step]:
+    """Return the steps of the newest plan."""
     results = {one.pair_id: one.content for one in entries if (one.metadata or {}).get("kind") == "result"}
     calls: list[tuple[str, Mapping[str, object], str]] = []
     source = ""

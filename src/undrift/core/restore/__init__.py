@@ -8,17 +8,17 @@ from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 
 from undrift.core.restore.carried import carried
-from undrift.core.restore.choose import Pick, choose
+from undrift.core.restore.choose import choose
 from undrift.core.restore.contents import contents_of
 from undrift.core.restore.given_up import given_up
 from undrift.core.restore.held import MOST_SHARE, held_rules, not_kept, perhaps_rules, typed_rules_of
 from undrift.core.restore.history import RestoreHistory, history_of
 from undrift.core.restore.kept import kept_by_client, without_kept_texts
 from undrift.core.restore.render import Restored, RestoredItem, RestorePage
-from undrift.core.restore.stated import newest_edits, pasted, plan, requests, statements, verdicts
+from undrift.core.restore.stated import Excerpt, newest_edits, pasted, plan, requests, statements, verdicts
 from undrift.core.restore.worth import worth_of_lines, worth_of_names
 from undrift.core.text.references import normal
-from undrift.core.text.tokens import characters_per_4, estimate
+from undrift.core.text.tokens import estimate
 from undrift.errors import InputError
 from undrift.profiles import GivenBack
 from undrift.values.rule import Rule
@@ -74,9 +74,10 @@ def restore(
     names, lines = worth_of_names(history), worth_of_lines(history)
     if kept.names:
         lines = {key: chance * _LINES_BESIDE_FILES for key, chance in lines.items()}
+    tried = given_up(kept.others)
     characters = budget_tokens * 4
     for _ in range(8):
-        page = _page(kept.others, held, history, characters)
+        page = _page(kept.others, held, tried, history, characters)
         shown = kept.lines | set(map(normal, page.said_lines()))
         picks = choose(
             history,
@@ -86,7 +87,7 @@ def restore(
             shown_lines=shown,
             shown_names=_names_in(history, shown) | kept.names,
         )
-        restored = _fitting(page, picks, budget_tokens, count)
+        restored = page.fitting(picks, budget_tokens, count)
         if restored is not None:
             return restored
         characters = characters * 3 // 4
@@ -112,7 +113,7 @@ def restore_rules(
         page = RestorePage(history_of(()))
         page.say("rules", held_rules(held, characters - page.characters), characters - page.characters)
         page.say("requests", perhaps_rules(held, characters - page.characters), characters - page.characters)
-        restored = _fitting(page, [], budget_tokens, count)
+        restored = page.fitting([], budget_tokens, count)
         if restored is not None:
             return restored
         characters = characters * 3 // 4
@@ -120,7 +121,11 @@ def restore_rules(
 
 
 def _page(
-    entries: Sequence[ContextEntry], held: Sequence[Rule], history: RestoreHistory, characters: int
+    entries: Sequence[ContextEntry],
+    held: Sequence[Rule],
+    tried: Sequence[Excerpt],
+    history: RestoreHistory,
+    characters: int,
 ) -> RestorePage:
     """Begin the text with what was said outright."""
     page = RestorePage(history)
@@ -134,7 +139,7 @@ def _page(
     page.say("plan", plan(entries), int(characters * _PLAN))
     page.say("statement", statements(history), int(characters * _STATEMENTS))
     page.say("verdict", verdicts(history), int(characters * _VERDICTS))
-    page.say("tried", given_up(entries), int(characters * _TRIED))
+    page.say("tried", tried, int(characters * _TRIED))
     page.say("edit", newest_edits(history), int(characters * _EDITS))
     return page
 
@@ -142,17 +147,3 @@ def _page(
 def _names_in(history: RestoreHistory, keys: AbstractSet[str]) -> set[str]:
     places = (history.lines.shown[key] for key in sorted(keys & history.lines.shown.keys()))
     return {name for place, index in places for name in history.traces[place].line_names[index]}
-
-
-def _fitting(page: RestorePage, picks: list[Pick], budget_tokens: int, count: Callable[[str], int]) -> Restored | None:
-    """Render as many of the best lines as fit. None means: the page does not fit even without them."""
-    taken = len(picks)
-    while True:
-        text, items = page.render(picks[:taken], count)
-        tokens = count(text)
-        size = max(tokens, characters_per_4(text))
-        if size <= budget_tokens:
-            return Restored(text, items, tokens)
-        if not taken:
-            return None
-        taken = min(taken - 1, int(taken * budget_tokens / size))

@@ -11,6 +11,7 @@ from undrift.core.restore.stated import Excerpt
 from undrift.core.restore.trace import Trace
 from undrift.core.text.references import normal
 from undrift.core.text.safe_lines import label, safe_lines
+from undrift.core.text.tokens import characters_per_4
 from undrift.core.text.typed import GAP
 from undrift.values.restored import TITLE
 
@@ -131,6 +132,22 @@ class RestorePage:
     def said_lines(self) -> list[str]:
         """Return every line that was added."""
         return [line for _, _, lines in self._said for line in lines]
+
+    def fitting(self, picks: Sequence[Pick], budget_tokens: int, count: Callable[[str], int]) -> Restored | None:
+        """Write the text with as many of the best lines as fit, by `count` and by characters / 4 alike.
+
+        None means: the page does not fit even without them.
+        """
+        taken = len(picks)
+        while True:
+            text, items = self.render(picks[:taken], count)
+            tokens = count(text)
+            size = max(tokens, characters_per_4(text))
+            if size <= budget_tokens:
+                return Restored(text, items, tokens)
+            if not taken:
+                return None
+            taken = min(taken - 1, int(taken * budget_tokens / size))
 
     def render(self, picks: Sequence[Pick], count: Callable[[str], int]) -> tuple[str, tuple[RestoredItem, ...]]:
         """Write the text with these lines; empty if there is nothing to restore."""
