@@ -7,6 +7,10 @@ import pytest
 from tests.wires.task_machine import TaskMachine, play
 
 STEPS = 500
+HAPPENED = (
+    *("request", "completed", "reopened", "evicted, counted at each request", "restart", "go back"),
+    *("died after deciding", "refused: SummaryRejected"),
+)
 
 
 @pytest.fixture
@@ -19,8 +23,15 @@ def silent():
 @pytest.mark.usefixtures("silent")
 def test_of_hundreds_of_steps_none_evicts_wrongly_or_loses_an_original():
     found = play(STEPS, first_seed=40)
+    for first_seed in (
+        140,
+        240,
+        340,
+    ):  # Hypothesis draws from the constants of all that is imported: chance may leave one out
+        if all(found[what] for what in HAPPENED) and any(what.startswith("fault: ") for what in found):
+            break
+        found += play(STEPS, first_seed)
     assert found["step"] >= STEPS
-    happened = ("request", "completed", "reopened", "evicted, counted at each request", "restart", "go back")
-    assert all(found[what] for what in (*happened, "died after deciding", "refused: SummaryRejected")), found
+    assert all(found[what] for what in HAPPENED), found
     assert any(what.startswith("fault: ") for what in found)
     assert TaskMachine.counts["step"] >= found["step"]
