@@ -9,13 +9,13 @@ parent's history only. A figure is the mean of the tasks' shares, with its 95% i
 
 import argparse
 import json
-import random
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from undrift.bench.restore import raw_tail
+from undrift.bench.restore_report import interval_of
 from undrift.core.autopsy.steps import Step, steps_of
 from undrift.core.autopsy.used import Learned, count_held
 from undrift.core.handoff import brief
@@ -37,8 +37,6 @@ _WORDS = {
     "brief": "task and brief",
 }
 _LEAST_CALLS = 5  # of the parent, before the task
-_DRAWS = 10_000
-_SEED = 17
 _AGENTS = "codex-agents"
 
 
@@ -161,17 +159,11 @@ def shares_of(task: RecordedTask, budget_tokens: int) -> Shares | None:
     )
 
 
-def _interval(shares: Sequence[float]) -> tuple[float, float]:
-    draw = random.Random(_SEED)  # the same draws each time
-    means = sorted(sum(draw.choices(shares, k=len(shares))) / len(shares) for _ in range(_DRAWS))
-    return means[round(0.025 * (_DRAWS - 1))], means[round(0.975 * (_DRAWS - 1))]
-
-
 def _row(found: Sequence[Shares], name: str, kind: int) -> str:
     shares = [one.held[name][kind] / one.needed[kind] for one in found if one.needed[kind]]
     if not shares:
         return "-"
-    low, high = _interval(shares)
+    low, high = interval_of(shares)
     pooled = sum(one.held[name][kind] for one in found) / sum(one.needed[kind] for one in found)
     return f"{sum(shares) / len(shares):.2f} ({low:.2f} to {high:.2f}), {pooled:.2f}"
 

@@ -7,7 +7,6 @@ least two compactions beside the raw tail of the same size; then what holds noth
 """
 
 import argparse
-import random
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from bench.restore_data import Cut, Judge, Recorded, entries_before, judges, ope
 from bench.restore_fit import RIDGE, Models, fit_each_left_out
 from undrift.bench.put_back import files_put_back
 from undrift.bench.restore import raw_tail
+from undrift.bench.restore_report import interval_of
 from undrift.core.autopsy.steps import Step
 from undrift.core.restore import restore
 from undrift.core.text.references import Reference, references_in
@@ -30,7 +30,6 @@ _CLIENTS = ("claude-code", "codex")
 _BUDGETS = (5_000, 10_000)
 _EVERY_CALLS = 10
 _ATTACHED = frozenset({"compact_file_reference", "file"})
-_DRAWS, _SEED = 10_000, 17
 _KINDS = ("identifier", "line")
 _SHOWN = {
     "restore": "the restore text",
@@ -130,14 +129,7 @@ def _figure(found: Sequence[Judged], system: str, kind: str) -> str:
     known = [share for share in shares if share is not None]
     if not known:
         return "none"
-    draw = random.Random(_SEED)  # the same draws each time
-    means = []
-    for _ in range(_DRAWS):
-        drawn = [share for share in draw.choices(shares, k=len(shares)) if share is not None]
-        if drawn:
-            means.append(sum(drawn) / len(drawn))
-    means.sort()
-    low, high = (means[round(part * (len(means) - 1))] for part in (0.025, 0.975))
+    low, high = interval_of(shares)
     held = sum(reference[0] == kind for one in found for reference in one.held[system])
     needed = sum(reference[0] == kind for one in found for reference in one.used)
     return f"{sum(known) / len(known):.2f} ({low:.2f} to {high:.2f}), {held / needed:.2f}"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
-__all__ = ["JudgedCompaction", "KINDS", "RestoreReport", "figures_of", "restore_tables"]
+__all__ = ["JudgedCompaction", "KINDS", "RestoreReport", "figures_of", "interval_of", "restore_tables"]
 
 KINDS = ("identifiers", "lines")
 _DRAWS = 10_000
@@ -174,7 +174,7 @@ def figures_of(found: Sequence[JudgedCompaction]) -> dict[str, Any]:
             shares = [one.share(text, kind) for one in found]
             known = [share for share in shares if share is not None]
             if known:
-                low, high = _interval(shares)
+                low, high = interval_of(shares)
                 pooled = sum(one.held[text][kind] for one in found) / sum(one.needed[kind] for one in found)
                 figures = {"macro": sum(known) / len(known), "low": low, "high": high, "pooled": pooled}
                 row[name] = {key: round(figure, 3) for key, figure in figures.items()}
@@ -200,7 +200,7 @@ def _price(tokens: int, turns: int) -> float:
     return tokens * (_WRITTEN + _READ * max(0, turns - 1))
 
 
-def _interval(shares: Sequence[float | None]) -> tuple[float, float]:
+def interval_of(shares: Sequence[float | None]) -> tuple[float, float]:
     """Return the 95% interval of the mean share; the compactions are drawn again with replacement."""
     drawing = random.Random(_SEED)
     means = []

@@ -24,11 +24,13 @@ __all__ = [
     "SKILL",
     "call_of",
     "client_for",
+    "skill_text",
 ]
 
 _BEGUN_S = 1_772_359_200  # 2026-03-01T10:00:00Z
 CONTINUED = "This session is being continued from a previous conversation that ran out of context.\n\n"
-SKILL = "Base directory for this skill: /skills/{name}\n\n"
+SKILL = "release"
+"""The name of the skill that the agent runs."""
 _STEP_S = 40
 
 
@@ -39,6 +41,13 @@ class ClientWindow:
     start_tokens: int
     left_tokens: int
     full_tokens: int
+
+
+def skill_text(client: str, text: str) -> str:
+    """Return the body of a skill as a client puts it into the user's name. `client`: ``claude`` or ``codex``."""
+    if client == "codex":
+        return f"<skill>\n<name>{SKILL}</name>\n<path>/skills/{SKILL}/SKILL.md</path>\n{text}\n</skill>"
+    return f"Base directory for this skill: /skills/{SKILL}\n\n{text}"
 
 
 @dataclass
@@ -162,7 +171,7 @@ class ClaudeSession(RecordedClient):
         self._record("user", message={"role": "user", "content": text})
 
     def _skill(self, text: str) -> None:
-        body = [{"type": "text", "text": SKILL.format(name="work") + text}]
+        body = [{"type": "text", "text": skill_text(self.name, text)}]
         self._record("user", message={"role": "user", "content": body}, isMeta=True)
 
     def _work(self, done: Work) -> None:
@@ -206,8 +215,7 @@ class CodexSession(RecordedClient):
         self._record("response_item", **self._message("user", text))
 
     def _skill(self, text: str) -> None:
-        body = f"<skill>\n<name>work</name>\n<path>/skills/work/SKILL.md</path>\n{text}\n</skill>"
-        self._record("response_item", **self._message("user", body))
+        self._record("response_item", **self._message("user", skill_text(self.name, text)))
 
     def _work(self, done: Work) -> None:
         number = self._next()

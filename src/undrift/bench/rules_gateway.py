@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from undrift.bench.rules_agent import SeenText
-from undrift.bench.rules_client import CONTINUED, SKILL, RecordedClient, call_of
+from undrift.bench.rules_client import CONTINUED, SKILL, RecordedClient, call_of, skill_text
 from undrift.bench.rules_words import Work
 from undrift.errors import UndriftError
 from undrift.proxy import GatewayConfig, Server, upstream_of
@@ -153,13 +153,12 @@ class GatewayClient(RecordedClient):
 
     def _skill(self, text: str) -> None:
         self._answered()
+        body = skill_text(self.name, text)
         if self.name == "codex":
-            body = f"<skill>\n<name>work</name>\n<path>/skills/work/SKILL.md</path>\n{text}\n</skill>"
             self._know("skill", body)
             self._history.say(body)
         else:
-            command = "<command-message>work</command-message>\n<command-name>/work</command-name>"
-            body = SKILL.format(name="work") + text
+            command = f"<command-message>{SKILL}</command-message>\n<command-name>/{SKILL}</command-name>"
             self._know("client", command)
             self._know("skill", body)
             content = [{"type": "text", "text": command}, {"type": "text", "text": body}]

@@ -126,10 +126,8 @@ def _end_of(transcript: Transcript, format_name: str) -> Recording | None:
 
 def found_in(entries: Sequence[ContextEntry]) -> LeftOpen:
     """Find the last request that the user typed and the open steps of the last plan. Pure."""
-    from undrift.core.text.typed import (
-        typed_and_pasted,
-        user_texts,
-    )  # at a session's start most folders have no such file
+    # at a session's start most folders have no such file
+    from undrift.core.text.typed import typed_and_pasted, user_texts
 
     said = next(user_texts(entries), None)
     request = "" if said is None else "\n".join(typed_and_pasted(said.content)[0]).strip()
