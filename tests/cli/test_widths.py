@@ -226,5 +226,5 @@ def test_the_page_of_the_commands_is_made_of_their_help():
         "python -m tests.cli.page"
     )
     assert PAGE.read_text(encoding="utf-8").count("<!--end-->") == len(LISTED) - len(
-        {"memory", "session", "agent", "store", "bench"}
+        {"memory", "session", "agent", "store", "bench", "rules"}
     )
