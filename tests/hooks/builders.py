@@ -7,7 +7,8 @@ from typing import Any
 
 from tests.cli.builders import Record, answered, called, claude, listing, said
 from undrift.hooks.answer import answer
-from undrift.hooks.call import MOST_PARTS, Options
+from undrift.hooks.call import Options
+from undrift.values.restored import MOST_PARTS
 
 SESSION = "0199f1d2-aaaa-4bbb-8ccc-000000000001"
 EARLIER = "0199f1d2-aaaa-4bbb-8ccc-000000000002"

@@ -9,14 +9,14 @@ from types import SimpleNamespace
 import pytest
 
 from tests.hooks.builders import SESSION, User, session
-from undrift.clients import events as clients
 from undrift.clients.events import ENTRIES
 from undrift.errors import StoreError
 from undrift.hooks import events
 from undrift.hooks.answer import answer
-from undrift.hooks.call import MOST_PARTS, HookCall
+from undrift.hooks.call import HookCall
 from undrift.hooks.events import EVENTS, EventWork, workers
 from undrift.hooks.reply import HookReply, output
+from undrift.values.restored import MOST_PARTS
 
 ROWS = [(event, work) for event, works in EVENTS.items() for work in works]
 
@@ -34,7 +34,6 @@ def test_a_row_for_some_kinds_of_start_is_passed_over_at_the_others():
 
 def test_what_is_installed_are_events_of_the_table_and_parts_that_the_program_takes():
     assert {entry.event for entry in ENTRIES} <= EVENTS.keys()
-    assert clients.MOST_PARTS == MOST_PARTS
     asked = [word for entry in ENTRIES for word in entry.options if word.startswith("--part=")]
     assert asked == [f"--part={part}" for part in range(1, MOST_PARTS + 1)]
     kinds = {source for work in EVENTS["SessionStart"] for source in work.sources}

@@ -162,7 +162,7 @@ def _judged(
 ) -> Iterator[_Judged]:
     """Yield the compactions with enough calls before them; each is good until the next is asked for."""
     learned, read, taken = Learned(), ReadBefore(), 0
-    places = [place for place in sorted(set(compactions)) if place and any(s.kind == "call" for s in steps[:place])]
+    places = sorted({place for place in compactions if place})
     for number, place in enumerate(places):
         for step in steps[taken:place]:
             learned.take(step)

@@ -7,10 +7,11 @@ import click
 
 from undrift.cli.of_session import Whole
 from undrift.hooks.answer import answer
-from undrift.hooks.call import CLIENTS, FIRST_PARTS, MOST_PARTS, Options
+from undrift.hooks.call import CLIENTS, FIRST_PARTS, Options
 from undrift.hooks.events import EVENTS
 from undrift.hooks.start import LARGEST_INPUT_BYTES
 from undrift.hooks.status_line import start_line
+from undrift.values.restored import MOST_PARTS
 
 __all__ = ["hook_command"]
 

@@ -24,9 +24,9 @@ from undrift.profiles import PROFILES
 from undrift.recordings.open_work import OpenWork, open_work, sessions_of
 from undrift.settings import working_folder
 from undrift.stores.projects import place_of
-from undrift.stores.rule_book import LONGEST_RULE, BookedRule, RuleBook, added_rules, book_of, is_removed, keep_book
+from undrift.stores.rule_book import BookedRule, RuleBook, added_rules, book_of, is_removed, keep_book
 from undrift.values.project import Place
-from undrift.values.rule import Rule, RuleScope, rule_id
+from undrift.values.rule import LONGEST_RULE, Rule, RuleScope, rule_id
 
 __all__ = ["rules_add_command", "rules_list_command", "rules_remove_command"]
 

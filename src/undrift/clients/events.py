@@ -5,15 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from undrift.clients.hookfile import Groups
+from undrift.values.restored import MOST_PARTS
 
-__all__ = ["ENTRIES", "HookEntry", "MOST_PARTS", "MakeCommand", "hook_groups", "is_outdated"]
+__all__ = ["ENTRIES", "HookEntry", "MakeCommand", "hook_groups", "is_outdated"]
 
 MakeCommand = Callable[[str, Sequence[str]], str]
 """From an event and the further options of its entry to the command."""
-
-MOST_PARTS = 4
-"""The parts of a text. Each is an entry, as a client takes about 10,000 characters from one hook. An entry of an earlier version has
-no ``--parts``, and asks for two."""
 
 _BOTH = ("claude", "codex")
 _PLACES = ("--client=", "--home=", "--client-home=")

@@ -11,10 +11,7 @@ from undrift.settings import environment, working_folder
 from undrift.settings.folder import existing_folder, named_folder
 from undrift.values.project import Place
 
-__all__ = ["CLIENTS", "FIRST_PARTS", "HookCall", "Layout", "MOST_PARTS", "Options", "text_of"]
-
-MOST_PARTS = 4
-"""The most parts of a text: each is one entry in the settings of a client."""
+__all__ = ["CLIENTS", "FIRST_PARTS", "HookCall", "Layout", "Options", "text_of"]
 
 FIRST_PARTS = 2
 """The parts that the entries of an earlier version ask for, which do not say how many they are."""

@@ -10,10 +10,9 @@ from dataclasses import asdict, dataclass, replace
 from itertools import accumulate, chain
 from pathlib import Path
 
-from undrift.hooks.call import MOST_PARTS
 from undrift.hooks.home import read_small, write_small
 from undrift.hooks.transcript import ReadPosition, Transcript, lines_before
-from undrift.values.restored import RestoredContents, goes_on
+from undrift.values.restored import MOST_PARTS, RestoredContents, goes_on
 
 __all__ = ["PartLimits", "PreparedText", "has_news", "load", "save", "split", "units"]
 

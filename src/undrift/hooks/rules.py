@@ -11,15 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from undrift.hooks.home import read_small, write_small
-from undrift.values.rule import Rule, RuleOrigin, RuleScope
+from undrift.values.rule import LONGEST_RULE, Rule, RuleOrigin, RuleScope
 
 if TYPE_CHECKING:
     from undrift.core.rules.typed import TypedSaying
 
-__all__ = ["KeptRules", "LONGEST_RULE", "count_request", "load_kept", "load_rules", "save_rules"]
-
-LONGEST_RULE = 1_000
-"""The most characters of one text in the file; a rule is a sentence, seldom over 400."""
+__all__ = ["KeptRules", "count_request", "load_kept", "load_rules", "save_rules"]
 
 _NAME = "rules.json"
 _VERSION = 1

@@ -5,8 +5,9 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from undrift.hooks.answer import answer
-from undrift.hooks.call import FIRST_PARTS, MOST_PARTS, Options
+from undrift.hooks.call import FIRST_PARTS, Options
 from undrift.hooks.home import note
+from undrift.values.restored import MOST_PARTS
 
 __all__ = ["LARGEST_INPUT_BYTES", "options_of", "read_input", "start"]
 

@@ -16,12 +16,9 @@ from undrift.stores.faults import from_system
 from undrift.stores.files import make_folder, replace_file
 from undrift.stores.projects import user_records
 from undrift.values.project import Place
-from undrift.values.rule import Rule, RuleScope, rule_id
+from undrift.values.rule import LONGEST_RULE, Rule, RuleScope, rule_id
 
-__all__ = ["BookedRule", "LONGEST_RULE", "RuleBook", "added_rules", "book_of", "is_removed", "keep_book"]
-
-LONGEST_RULE = 1_000
-"""The most characters of an added rule."""
+__all__ = ["BookedRule", "RuleBook", "added_rules", "book_of", "is_removed", "keep_book"]
 
 _NAME = "rules.json"
 _MOST = 500

@@ -4,13 +4,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
-__all__ = ["GOES_ON", "RestoredContents", "TITLE", "goes_on"]
+__all__ = ["GOES_ON", "MOST_PARTS", "RestoredContents", "TITLE", "goes_on"]
 
 TITLE = "# From before the compaction (undrift)\n"
 """The first line of every text that is given back."""
 
 GOES_ON = "(undrift, part "
 """The beginning of the first line of each further part, of any version."""
+
+MOST_PARTS = 4
+"""The most parts of a text: each is one entry in the settings of a client, which takes about 10,000 characters from one hook."""
 
 _MOST = 1 << 31
 

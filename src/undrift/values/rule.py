@@ -7,13 +7,16 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Literal
 
-__all__ = ["Rule", "RuleOrigin", "RuleScope", "rule_id"]
+__all__ = ["LONGEST_RULE", "Rule", "RuleOrigin", "RuleScope", "rule_id"]
 
 RuleOrigin = Literal["typed", "file", "pin", "added"]
 """``typed`` in a session, a ``file`` of the project or the user, a ``pin`` of a session, ``added`` by a command."""
 
 RuleScope = Literal["session", "project", "user"]
 """How far a rule holds: in one session, in a project, or everywhere."""
+
+LONGEST_RULE = 1_000
+"""The most characters of a rule that is kept; it is a sentence, seldom over 400."""
 
 _ID_CHARACTERS = 12
 
