@@ -64,7 +64,9 @@ def test_a_wheel_without_a_needed_file_fails(missing: str):
     assert len(built_wheel.problems(names, ["undrift/__init__.py"])) == 1
 
 
-@pytest.mark.parametrize("extra", ["undrift.pth", "tests/test_a.py", "undrift/a.pyc", "undrift/tests/a.py"])
+@pytest.mark.parametrize(
+    "extra", ["undrift.pth", "tests/test_a.py", "undrift/a.pyc", "undrift/tests/a.py", "undrift/a.jsonl"]
+)
 def test_a_wheel_with_a_left_over_fails(extra: str):
     (problem,) = built_wheel.problems([*GOOD_WHEEL, extra], ["undrift/__init__.py"])
     assert extra in problem
