@@ -220,6 +220,7 @@ class Decision:
             behind the decision. Never content:
 
             - ``keep_head``, ``keep_tail``: characters that a cut keeps
+            - ``rules``: places of rules between them that it keeps as well
             - ``rows``: lines that a trimmed result keeps
             - ``fold``: how a result is folded
             - ``anchor``, ``pin``: the place of a pin

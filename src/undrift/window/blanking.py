@@ -14,8 +14,8 @@ __all__ = ["blanked"]
 
 _NOTE = "[A note that stood here was purged.]"
 _NEEDED = (
-    "anchor", "at", "first_send", "fold", "keep_head", "keep_tail", "name", "rows", "shown", "stays_tokens", "task",
-    "thinking", "untold",
+    "anchor", "at", "first_send", "fold", "keep_head", "keep_tail", "name", "rows", "rules", "shown", "stays_tokens",
+    "task", "thinking", "untold",
 )  # fmt: skip
 """The figures of a decision that are needed to apply it again, and to decide on later turns."""
 

@@ -9,9 +9,11 @@ by score also removes lines of results. The middle of a long paste belongs to th
 
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from undrift.core.window.keep import Allowance, Kept, Removable, keep
+from undrift.core.window.kept_rules import rule_places
 from undrift.core.window.last_results import TerminalObservationWindow
 from undrift.core.window.low_water import Thresholds
 from undrift.core.window.paste import Cut, plan_cut
@@ -324,7 +326,8 @@ def _cuts(seen: Sequence[ContextEntry], policy: Policy, wording: Wording, *, spa
         long = is_user_text(entry) and entry.token_count > policy.keep_user_text_tokens
         if long and not entry.meta("cut") and entry.meta("message") not in spare:
             keep, ref = policy.keep_user_text_tokens, wording.ref_of(entry.id) if wording.names_recall else None
-            cut = plan_cut(entry.content, entry.token_count, keep, ref=ref, count=wording.count)
+            rules = partial(rule_places, entry)
+            cut = plan_cut(entry.content, entry.token_count, keep, ref=ref, count=wording.count, rules=rules)
             if cut is not None:
                 found[entry.id] = cut
     return found

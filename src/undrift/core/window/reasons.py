@@ -94,6 +94,7 @@ class Reasons:
         if cut is not None:
             words = f"the middle of a long paste, {reason}; beginning and end stay"
             detail = {**figures, "keep_head": cut.keep_head, "keep_tail": cut.keep_tail, **self._without_command}
+            detail |= {"rules": [list(one) for one in cut.rules]} if cut.rules else {}
             freed = entry.token_count - cut.tokens
             return Decision(entry.id, "cut", words, freed, self.wording.ref_of(entry.id), detail), freed
         saved = entry.meta("whole_tokens") or entry.token_count

@@ -58,7 +58,8 @@ def shortened(entry: ContextEntry, decision: Decision) -> tuple[str, dict[str, A
     detail = decision.detail
     ref = None if detail.get("untold") else detail.get("shown") or decision.ref
     if decision.kind == "cut":
-        return cut_text(entry.content, detail["keep_head"], detail["keep_tail"], ref), {"cut": True}
+        text = cut_text(entry.content, detail["keep_head"], detail["keep_tail"], ref, detail.get("rules", ()))
+        return text, {"cut": True}
     rows = None if "rows" not in detail else tuple((start, end) for start, end in detail["rows"])
     fold: Fold | None = detail.get("fold")
     known = {"rows": rows, "fold": fold, "whole_tokens": entry.token_count}
