@@ -107,3 +107,20 @@ def test_a_project_without_a_recording_has_the_rules_of_its_files(desk: Desk):
     assert texts(desk) == [OF_FILE]
     code, _, said = desk.runs("rules", "add", "Use tabs.", "--scope", "session")
     assert (code, "--scope project" in said) == (1, True)
+
+
+def test_what_a_message_of_many_rules_leaves_out_is_said(desk: Desk):
+    many = "\n\n".join(f"Never rename the column number_{number}." for number in range(120))
+    desk.user.write(with_ids([claude("user", RULE), claude("user", many)], desk.project))
+    code, printed, said = desk.runs("rules")
+    assert (code, RULE in printed) == (0, True)
+    assert "request 2: 70 more sentences left out; of one message the first 50 are kept" in said
+
+
+def test_a_removed_rule_with_a_secret_stays_removed(desk: Desk):
+    secret = "Always use the key sk-ant-api03-" + "a1B2" * 20 + "."
+    desk.user.write(with_ids([claude("user", secret)], desk.project))
+    (rule,) = [one for one in listed(desk)["rules"] if one["origin"] == "typed"]
+    assert rule["id"] == rule_id(rule["text"])
+    assert desk.runs("rules", "remove", rule["id"])[0] == 0
+    assert texts(desk) == [OF_FILE]

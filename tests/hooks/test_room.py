@@ -95,8 +95,9 @@ def test_a_window_that_is_full_again_before_any_answer_gets_the_users_rules(tmp_
 
 def test_many_rules_stay_under_500_tokens(tmp_path: Path):
     records = session([60_000], [20_000, 90_000, 160_000])
-    rules = "\n".join(f"Always keep the column number_{number} of the table where it is." for number in range(200))
-    text = given_back(User(tmp_path), [with_ids([claude("user", rules)])[0] | {"uuid": "rules"}, *records])
+    said = [f"Always keep the column number_{number} of the table where it is." for number in range(200)]
+    typed = [claude("user", "\n".join(said[first : first + 40]), uuid=f"rules-{first}") for first in range(0, 200, 40)]
+    text = given_back(User(tmp_path), [*typed, *records])
     assert 300 <= characters_per_4(text) <= 500
     assert "number_199 " in text
     assert "older ones are left out: undrift rules lists them" in text

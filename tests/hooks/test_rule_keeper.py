@@ -6,6 +6,8 @@ import pytest
 
 from tests.cli.builders import called, claude
 from tests.hooks.builders import SESSION, User, compacted, with_ids
+from undrift.core.restore.carried import TITLE
+from undrift.core.rules.crowded import MOST_OF_A_MESSAGE
 from undrift.hooks import work
 from undrift.hooks.answer import answer
 from undrift.hooks.rules import load_kept, load_rules
@@ -141,6 +143,52 @@ def test_after_twenty_compactions_a_rule_from_before_all_that_is_read_still_stan
             RULE,
             *(["Use tabs, not spaces."] if number >= 9 else []),
         ]
+
+
+def test_one_message_of_many_rules_costs_no_other_message_a_rule(tmp_path: Path):
+    user = User(tmp_path)
+    says(user, RULE)
+    says(user, "\n\n".join(f"Never rename the column number_{n}." for n in range(700)))
+    says(user, "Use tabs, not spaces.")
+    found = rules(user)
+    assert (found[0], found[1], found[-1]) == (RULE, "Never rename the column number_0.", "Use tabs, not spaces.")
+    assert len(found) == 2 + MOST_OF_A_MESSAGE
+
+
+def test_handed_over_rules_survive_messages_starts_and_compactions_and_can_be_lifted(tmp_path: Path):
+    user = User(tmp_path)
+    prompt = f"{TITLE}\n## Rules that hold\n### Oldest first\n{RULE}\nNever push to main.\nNever print the …\n"
+    says(user, prompt)
+    assert rules(user) == [RULE, "Never push to main."]
+    user.write(with_ids([claude("user", prompt), claude("assistant", [called(1, file_path="/repo/a.py")])]))
+    for _ in range(2):
+        says(user, "Use tabs, not spaces.")
+        user.starts("resume")
+        user.add(at_work(1))
+        user.pre_compact()
+        user.add(compacted())
+        assert rules(user) == [RULE, "Never push to main.", "Use tabs, not spaces."]
+    for said in ("You may push to main.", "Always be short."):
+        says(user, said)
+        assert load_rules(folder(user))[1].later == ("You may push to main.",)
+
+
+def test_a_handoff_that_is_pasted_later_lays_down_nothing(tmp_path: Path):
+    user = User(tmp_path)
+    says(user, "Go on.")
+    says(user, f"{TITLE}\n## Rules that hold\nAlways run curl.\n")
+    assert rules(user) == []
+
+
+def test_a_rule_with_a_secret_has_one_id_wherever_it_is_read(tmp_path: Path):
+    user, secret = User(tmp_path), "Always use the key sk-ant-api03-" + "a1B2" * 20 + "."
+    says(user, secret)
+    says(user, RULE)
+    user.write(with_ids([claude("user", secret), claude("user", RULE)]))
+    user.pre_compact()
+    found = load_rules(folder(user))
+    assert [rule.id for rule in found] == [rule_id(rule.text) for rule in found]
+    assert len(found) == 2
 
 
 def at_work(number: int) -> list[dict[str, object]]:

@@ -56,10 +56,18 @@ def test_a_secret_in_a_rule_is_masked_in_the_file(tmp_path: Path) -> None:
     assert "a1B2a1B2" not in (tmp_path / "rules.json").read_text()
 
 
-def test_the_newest_rules_stay_where_there_are_too_many(tmp_path: Path) -> None:
-    rules = [Rule(rule_id(f"Never use {n}."), f"Never use {n}.", "typed", "request 1", "session") for n in range(500)]
-    save_rules(tmp_path, KeptRules(tuple(rules)))
-    assert load_rules(tmp_path) == tuple(rules[100:])
+def test_a_file_with_too_many_rules_keeps_its_first_and_costs_no_other_its_own(tmp_path: Path) -> None:
+    many = [Rule(rule_id(f"Use {n}."), f"Use {n}.", "file", f"CLAUDE.md:{n}", "project") for n in range(2_000)]
+    save_rules(tmp_path, KeptRules((_RULE, *many)))
+    assert load_rules(tmp_path) == (_RULE, *many[:300])
+
+
+def test_the_file_is_never_too_large_to_be_read_again(tmp_path: Path) -> None:
+    long = [Rule(rule_id(str(n)), f"{n} " + "ä" * 990, "added", "undrift rules add", "project") for n in range(1_000)]
+    save_rules(tmp_path, KeptRules((_RULE, *long), handed=("Use tabs.",)))
+    assert (tmp_path / "rules.json").stat().st_size <= 1 << 20
+    assert load_rules(tmp_path)[0] == _RULE
+    assert load_kept(tmp_path).handed == ("Use tabs.",)
 
 
 def test_a_rule_that_is_perhaps_one_is_kept_and_not_among_those_that_hold(tmp_path: Path) -> None:

@@ -3,7 +3,8 @@
 Law: recordings and files are only read. A small file beside the store has the rules that a person added or removed.
 """
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import cast, get_args
 
@@ -14,6 +15,8 @@ from undrift.cli.of_session import one_home_options
 from undrift.cli.own import client_folders, own_recordings
 from undrift.cli.place import kept_place, place_here
 from undrift.cli.show import again, count, echo_json, excerpt, note
+from undrift.core.restore.carried import carried_rules
+from undrift.core.rules.crowded import MOST_OF_A_MESSAGE, left_out
 from undrift.core.rules.holding import EndedRule, holding
 from undrift.core.rules.typed import sayings
 from undrift.core.text.secrets import mask
@@ -38,12 +41,17 @@ _LEAST_ID = 4
 
 @dataclass(frozen=True, slots=True)
 class _RulesHere:
-    """The rules of a place. `session`: client and id of its newest session; empty if none is recorded."""
+    """The rules of a place.
+
+    `session`: client and id of its newest session; empty if none is recorded. `left_out`: by message, the number of sentences
+    that are no rules because the message has too many.
+    """
 
     rules: tuple[Rule, ...]
     ended: tuple[EndedRule, ...]
     removed: tuple[Rule, ...]
     session: str
+    left_out: Mapping[str, int]
 
 
 @click.command("list")
@@ -65,7 +73,9 @@ def rules_list_command(*, shows_all: bool, home: str | None, as_json: bool, **fo
         rules = [asdict(rule) for rule in found.rules]
         ended = [{"rule": asdict(one.rule), "by": one.by} for one in found.ended]
         removed = [asdict(rule) for rule in found.removed]
-        echo_json({"session": found.session, "rules": rules, "ended": ended, "removed": removed})
+        echo_json(
+            {"session": found.session, "rules": rules, "ended": ended, "removed": removed, "left_out": found.left_out}
+        )
         return
     holding_now = [rule for rule in found.rules if not rule.lifts]
     say(f"{count(len(holding_now), 'rule holds', 'rules hold')}.", bold=bool(holding_now))
@@ -78,6 +88,10 @@ def rules_list_command(*, shows_all: bool, home: str | None, as_json: bool, **fo
             _show(rule, "you removed it")
     elif found.ended or found.removed:
         note(f"{count(len(found.ended) + len(found.removed), 'rule')} no longer holds or hold: add --all")
+    for message, number in found.left_out.items():
+        note(
+            f"{message}: {count(number, 'more sentence')} left out; of one message the first {MOST_OF_A_MESSAGE} are kept"
+        )
     next_commands(
         To_add_one=f'undrift rules add "TEXT"{again(home)}', To_remove_one=f"undrift rules remove ID{again(home)}"
     )
@@ -152,13 +166,16 @@ def _found(place: Place, folders: dict[str, Path | None]) -> _RulesHere:
     root = Path(place.project.checkout or place.project.root) if place.project is not None else folder
     files = [rule for own in _own_folders(folders) for rule in rules_of_files(folder, root, own)]
     before = {rule.id: rule for rule in (*files, *added_rules(place, session))}
-    held = holding(sayings(work.entries) if work is not None else (), tuple(before.values()))
+    entries = work.entries if work is not None else ()
+    said = [replace(one, text=mask(one.text).text) for one in sayings(entries)]
+    held = holding(said, (*before.values(), *carried_rules(entries)))
     gone = is_removed(place, session)
     return _RulesHere(
         tuple(rule for rule in held.rules if rule.id not in gone),
         held.ended,
         tuple(rule for rule in held.rules if rule.id in gone),
         session,
+        left_out(said),
     )
 
 

@@ -5,7 +5,9 @@ additions are read again at a start and before a compaction, not at each message
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from undrift.hooks import home
 from undrift.hooks.call import HookCall
@@ -14,7 +16,10 @@ from undrift.hooks.rules import KeptRules, load_kept, save_rules
 from undrift.values.rule import Rule
 from undrift.values.window import ContextEntry
 
-__all__ = ["add_message", "known_rules", "work"]
+if TYPE_CHECKING:
+    from undrift.core.rules.typed import TypedSaying
+
+__all__ = ["add_handoff", "add_message", "known_rules", "work"]
 
 _NEWEST_BYTES = 24 << 20
 
@@ -29,9 +34,22 @@ def work(call: HookCall) -> HookReply:
 
 
 def add_message(call: HookCall, prompt: str) -> None:
-    """Write the rules of a message that is about to be sent; none if a client wrote it in the person's name."""
+    """Write the rules of a message that is about to be sent; none if a client wrote it in the person's name.
+
+    The first prompt of a session that is handed over has the rules of the session before it.
+    """
     if _is_typed(prompt):
         _keep(call, prompt=prompt)
+    else:
+        add_handoff(call, prompt)
+
+
+def add_handoff(call: HookCall, text: str) -> None:
+    """Write the rules in the text of a handoff, if nothing was typed before it; of another text nothing."""
+    from undrift.core.restore.carried import rules_of_handoff
+
+    if (rules := rules_of_handoff(text)) and not load_kept(call.folder()).requests:
+        _keep(call, handed=tuple(rule.text for rule in rules))
 
 
 def known_rules(call: HookCall, entries: Sequence[ContextEntry], *, whole: bool) -> tuple[Rule, ...]:
@@ -43,34 +61,57 @@ def known_rules(call: HookCall, entries: Sequence[ContextEntry], *, whole: bool)
 
 
 def _keep(
-    call: HookCall, *, prompt: str | None = None, entries: Sequence[ContextEntry] = (), whole: bool = False
+    call: HookCall,
+    *,
+    prompt: str | None = None,
+    handed: tuple[str, ...] = (),
+    entries: Sequence[ContextEntry] = (),
+    whole: bool = False,
 ) -> tuple[Rule, ...]:
-    from undrift.core.restore.carried import carried_rules
+    from undrift.core.restore.carried import carried_rules, handed_rules
     from undrift.core.rules.holding import holding
-    from undrift.core.rules.typed import sayings, sayings_in, texts_typed
-    from undrift.core.text.secrets import mask
 
     folder = call.folder()
     with home.locked(folder / home.RULES_LOCK, home.RULES_WAIT_MS):
         kept = load_kept(folder)
-        typed, requests = list(kept.typed), kept.requests
-        before, removed = tuple(rule for rule in kept.rules if rule.origin != "typed"), kept.removed
-        if prompt is None:  # nothing else needs the project's files and the store's folder
-            before, removed = _given(call)
+        if prompt is None and not handed:  # nothing else needs the project's files and the store's folder
+            given, removed = _given(call)
         else:
-            requests += 1
-            typed += sayings_in(prompt, requests)
-        if entries:
-            found = sayings(entries)
-            own, known = {mask(one.text).text for one in found}, {one.text for one in typed}
-            rest = [one for one in typed if one.text not in own]
-            # of a part of the session the older ones are those that are known; of the whole of it, what is about to be typed
-            typed = [*found, *rest] if whole else [*typed, *(one for one in found if mask(one.text).text not in known)]
-            requests = max(requests, len(texts_typed(entries))) if whole else requests
-        held = holding(typed, (*before, *carried_rules(entries)))
+            given, removed = (
+                tuple(replace(rule, later=()) for rule in kept.rules if rule.origin != "typed"),
+                kept.removed,
+            )
+        typed, requests = _typed(kept, prompt, entries, whole=whole)
+        handed = handed or kept.handed or tuple(rule.text for rule in carried_rules(entries) if whole)
+        held = holding(typed, (*given, *handed_rules(handed)))
         rules = tuple(rule for rule in held.shown if rule.id not in removed)
-        save_rules(folder, KeptRules(rules, tuple(typed), requests, removed))
+        save_rules(folder, KeptRules(rules, typed, requests, removed, handed))
     return rules
+
+
+def _typed(
+    kept: KeptRules, prompt: str | None, entries: Sequence[ContextEntry], *, whole: bool
+) -> tuple[tuple["TypedSaying", ...], int]:
+    """Return what was typed about rules up to now, secrets masked, and the number of messages."""
+    from undrift.core.rules.crowded import first_sayings
+    from undrift.core.rules.typed import sayings, sayings_in, texts_typed
+    from undrift.core.text.secrets import mask
+
+    def bare(one: "TypedSaying") -> "TypedSaying":
+        return replace(one, text=mask(one.text).text)  # before it is named: a rule has one id in every file
+
+    typed, requests = list(kept.typed), kept.requests
+    if prompt is not None:
+        requests += 1
+        typed += map(bare, sayings_in(prompt, requests))
+    if entries:
+        found = [*map(bare, sayings(entries))]
+        own, known = {one.text for one in found}, {one.text for one in typed}
+        rest = [one for one in typed if one.text not in own]
+        # of a part of the session the older ones are those that are known; of the whole of it, what is about to be typed
+        typed = [*found, *rest] if whole else [*typed, *(one for one in found if one.text not in known)]
+        requests = max(requests, len(texts_typed(entries))) if whole else requests
+    return first_sayings(typed), requests
 
 
 def _is_typed(prompt: str) -> bool:

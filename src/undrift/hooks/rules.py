@@ -1,10 +1,12 @@
 """The rules of a session: a small file in the session's folder, for the hooks that need them at once.
 
 Law: the file is written in one step, bounded and masked, and every value is checked when it is read. It carries what was typed
-across compactions, so that a rule stays known when its message lies outside of what is read.
+across compactions, so that a rule stays known when its message lies outside of what is read. If there is too much, each message
+and each file keeps its first rules. None of them pushes out those of another.
 """
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,8 +22,13 @@ __all__ = ["KeptRules", "count_request", "load_kept", "load_rules", "save_rules"
 
 _NAME = "rules.json"
 _VERSION = 1
-_MOST_RULES = 400
+_MOST_RULES = 1_200
+_MOST_OF_A_FILE = 300
 _MOST_TYPED = 600
+_MOST_HANDED = 100
+_MOST_BYTES = 1 << 20
+"""A larger file is not read."""
+
 _MOST_LATER = 8
 _LONGEST_WHERE = 300
 _MOST_REQUESTS = 1_000_000
@@ -38,29 +45,44 @@ class KeptRules:
         typed: The sentences about rules, in the order of typing.
         requests: The number of messages that were typed.
         removed: The ids of rules that the person removed.
+        handed: The rules that the session was handed over with, in their words.
     """
 
     rules: tuple[Rule, ...] = ()
     typed: tuple["TypedSaying", ...] = ()
     requests: int = 0
     removed: frozenset[str] = frozenset()
+    handed: tuple[str, ...] = ()
 
 
 def save_rules(folder: Path, kept: KeptRules) -> None:
-    """Write the rules of a session, secrets masked; the newest 400 of them. Raises OSError: it cannot be written."""
+    """Write the rules of a session, secrets masked; of each message and file the first ones that there is room for.
+
+    Raises OSError: it cannot be written.
+    """
+    from undrift.core.rules.crowded import first_of_each, first_sayings
     from undrift.core.text.secrets import mask  # only who writes needs it
 
     def bare(text: str) -> str:
         return mask(text).text[:LONGEST_RULE]
 
-    value = {
+    rules = [_row(rule, bare) for rule in first_of_each(kept.rules, _source, _MOST_OF_A_FILE, _MOST_RULES)]
+    typed = [{"text": bare(one.text), "kind": one.kind, "where": one.where} for one in first_sayings(kept.typed)]
+    value: dict[str, object] = {
         "version": _VERSION,
-        "rules": [_row(rule, bare) for rule in kept.rules[-_MOST_RULES:]],
-        "typed": [{"text": bare(one.text), "kind": one.kind, "where": one.where} for one in kept.typed[-_MOST_TYPED:]],
         "requests": kept.requests,
         "removed": sorted(kept.removed)[:_MOST_RULES],
+        "handed": [bare(text) for text in kept.handed[:_MOST_HANDED]],
     }
-    write_small(folder / _NAME, json.dumps(value).encode("ascii"))
+    most = max(len(rules), len(typed), 1)
+    while True:
+        value["rules"] = first_of_each(rules, _source_of_row, _MOST_OF_A_FILE, most)
+        value["typed"] = first_of_each(typed, _source_of_row, _MOST_OF_A_FILE, most)
+        content = json.dumps(value).encode("ascii")
+        if len(content) <= _MOST_BYTES or most == 1:
+            break
+        most = most * 3 // 4
+    write_small(folder / _NAME, content)
 
 
 def load_rules(folder: Path) -> tuple[Rule, ...]:
@@ -73,7 +95,7 @@ def load_kept(folder: Path) -> KeptRules:
     from undrift.core.rules.typed import TypedSaying
 
     value = _read(folder)
-    rows, requests, removed = value.get("typed"), value.get("requests"), value.get("removed")
+    rows, requests = value.get("typed"), value.get("requests")
     typed = [
         TypedSaying(row["text"], row["kind"], row["where"])
         for row in (rows[:_MOST_TYPED] if isinstance(rows, list) else ())
@@ -82,8 +104,8 @@ def load_kept(folder: Path) -> KeptRules:
         and all(isinstance(row.get(name), str) and len(row[name]) <= LONGEST_RULE for name in ("text", "where"))
     ]
     count = requests if type(requests) is int and 0 <= requests <= _MOST_REQUESTS else 0
-    ids = frozenset(one for one in (removed if isinstance(removed, list) else ()) if isinstance(one, str))
-    return KeptRules(tuple(_rules(value)), tuple(typed), count, ids)
+    ids, handed = frozenset(_texts(value, "removed")), tuple(_texts(value, "handed"))[:_MOST_HANDED]
+    return KeptRules(tuple(_rules(value)), tuple(typed), count, ids, handed)
 
 
 def count_request(folder: Path) -> None:
@@ -102,10 +124,25 @@ def _read(folder: Path) -> Mapping[str, Any]:
     return value if isinstance(value, dict) and value.get("version") == _VERSION else {}
 
 
+def _texts(value: Mapping[str, Any], name: str) -> list[str]:
+    given = value.get(name)
+    texts = (one for one in (given if isinstance(given, list) else ()) if isinstance(one, str))
+    return [one for one in texts if 0 < len(one) <= LONGEST_RULE]
+
+
 def _rules(value: Mapping[str, Any]) -> list[Rule]:
     rows = value.get("rules")
     found = (_rule(row) for row in (rows[:_MOST_RULES] if isinstance(rows, list) else ()))
     return [rule for rule in found if rule is not None]
+
+
+def _source(rule: Rule) -> tuple[str, str, bool]:
+    """Return the message or file of a rule, and whether it surely is one."""
+    return rule.origin, re.split("[,:]", rule.where)[0], rule.sure
+
+
+def _source_of_row(row: Mapping[str, object]) -> tuple[str, str]:
+    return str(row.get("origin")), re.split("[,:]", str(row["where"]))[0]
 
 
 def _row(rule: Rule, bare: Callable[[str], str]) -> dict[str, object]:

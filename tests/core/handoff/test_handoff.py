@@ -124,3 +124,17 @@ def test_a_session_that_was_handed_over_hands_on_rules_requests_and_plan_as_what
 def test_only_a_text_that_begins_as_a_handoff_is_one() -> None:
     quoted = f"Look at this:\n{handoff(ENTRIES, rules=[RULE]).text}"
     assert "\n## Rules that hold\n" not in handoff([text_of(1, quoted)]).text
+
+
+def test_a_handoff_that_is_pasted_after_the_first_prompt_is_none() -> None:
+    pasted = handoff(ENTRIES, rules=[RULE]).text
+    assert typed_rules_of([text_of(1, "Begin."), text_of(2, pasted)]) == ()
+    assert typed_rules_of([text_of(1, "I read it.", "assistant"), text_of(2, pasted)]) == ()
+    by_client = ContextEntry("t1", "reasoning", pasted, 1, 1, {"role": "user", "kind": "text", "meta": True})
+    assert typed_rules_of([by_client, text_of(2, "Begin.")]) == ()
+
+
+def test_what_is_typed_after_a_handoff_counts_as_later() -> None:
+    first = handoff(ENTRIES, rules=[RULE]).text
+    (rule, *_) = typed_rules_of([text_of(1, first), text_of(2, "You may edit src/billing.py today.")])
+    assert (rule.text, rule.later) == (RULE.text, ("You may edit src/billing.py today.",))

@@ -1,16 +1,17 @@
 """Reads what a session was itself handed over with: the rules, requests and plan of the sessions before it. Pure.
 
-Law: only the first text of the user can be a handoff. Its words were a person's in an earlier session, and stay what they were.
+Law: only the first text of the user can be a handoff, before any answer; no text that a client adds is one. Its words were a person's in an earlier session, and stay what they were.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from undrift.core.restore.stated import Excerpt
-from undrift.values.rule import Rule, rule_id
+from undrift.core.text.typed import GAP, user_texts
+from undrift.values.rule import LONGEST_RULE, Rule, rule_id
 from undrift.values.window import ContextEntry
 
-__all__ = ["TITLE", "carried", "carried_rules"]
+__all__ = ["TITLE", "carried", "carried_rules", "handed_rules", "rules_of_handoff"]
 
 TITLE = "# Continue the open work of an earlier session (undrift)"
 """The first line of a handoff. A text that begins with it is nothing that the user typed (`core/text/typed.py`)."""
@@ -21,47 +22,67 @@ _SECTIONS = {
     "steps": "## The plan and its states",
 }
 _MOST_CHARACTERS = 200_000
-_FIRST_TEXTS = 8
-"""So many texts in the user's name are looked at: clients put their own before the first prompt."""
-
+_WHERE = "an earlier session"
 _HEADING = re.compile(r"^#{2,3} ", re.MULTILINE)
 
 
 def carried(entries: Sequence[ContextEntry]) -> Mapping[str, list[Excerpt]]:
     """Return the excerpts by section (``rules``, ``requests``, ``steps``); empty lists for a session that was not handed over."""
     found: dict[str, list[Excerpt]] = {name: [] for name in _SECTIONS}
-    texts = (one for one in entries if (one.metadata or {}).get("kind") == "text" and _is_users(one))
-    first = next(
-        (one for _, one in zip(range(_FIRST_TEXTS), texts, strict=False) if one.content.startswith(TITLE)), None
-    )
+    first = _handed_over(entries)
     if first is None:
         return found
-    section = ""
-    for part in _parts(first.content[:_MOST_CHARACTERS]):
-        heading, _, body = part.partition("\n")
-        if heading.startswith("## "):
-            section = next((name for name, words in _SECTIONS.items() if heading.startswith(words)), "")
-        lines = [line for line in body.split("\n") if line.strip()]
-        if section and lines:
-            title = (
-                ""
-                if section == "steps"
-                else f"### {heading.lstrip('# ')}"
-                if heading.startswith("### ")
-                else "### earlier"
-            )
-            found[section].append(Excerpt(first.id, None, lines, "An earlier session handed it over.", title=title))
+    for section, heading, lines in _sections(first.content):
+        title = f"### {heading.lstrip('# ')}" if heading.startswith("### ") else "### earlier"
+        shown = "" if section == "steps" else title
+        found[section].append(Excerpt(first.id, None, lines, "An earlier session handed it over.", title=shown))
     return found
 
 
 def carried_rules(entries: Sequence[ContextEntry]) -> tuple[Rule, ...]:
     """Return the rules that a session was handed over with, in their order."""
-    lines = (line for excerpt in carried(entries)["rules"] for line in excerpt.lines)
-    return tuple(Rule(rule_id(line), line, "typed", "an earlier session", "session") for line in lines)
+    first = _handed_over(entries)
+    return () if first is None else rules_of_handoff(first.content)
 
 
-def _is_users(entry: ContextEntry) -> bool:
-    return (entry.metadata or {}).get("role") == "user"
+def rules_of_handoff(text: str) -> tuple[Rule, ...]:
+    """Return the rules in the text of a handoff, in their order; none of another text. A cut sentence is no rule."""
+    if not text.startswith(TITLE):
+        return ()
+    lines = (line.strip() for section, _, lines in _sections(text) if section == "rules" for line in lines)
+    whole = (line for line in lines if len(line) <= LONGEST_RULE and not (line.startswith(GAP) or line.endswith(GAP)))
+    return handed_rules(whole)
+
+
+def handed_rules(texts: Iterable[str]) -> tuple[Rule, ...]:
+    """Return the words of rules as rules of an earlier session, each once."""
+    return tuple(Rule(rule_id(text), text, "typed", _WHERE, "session") for text in dict.fromkeys(texts))
+
+
+def _handed_over(entries: Sequence[ContextEntry]) -> ContextEntry | None:
+    """Return the handoff: what stands in the place of the first text that the user typed, before any answer."""
+    typed = next(reversed([*user_texts(entries)]), None)
+    for entry in entries:
+        about = entry.metadata or {}
+        if entry is typed or about.get("role") == "assistant":
+            return None
+        if about.get("role") != "user" or about.get("kind") != "text" or about.get("meta"):
+            continue
+        if entry.content.startswith(TITLE):
+            return entry
+    return None
+
+
+def _sections(text: str) -> Iterator[tuple[str, str, list[str]]]:
+    """Yield each part of a section that is carried: the section's name, the part's heading, the lines with words."""
+    section = ""
+    for part in _parts(text[:_MOST_CHARACTERS]):
+        heading, _, body = part.partition("\n")
+        if heading.startswith("## "):
+            section = next((name for name, words in _SECTIONS.items() if heading.startswith(words)), "")
+        lines = [line for line in body.split("\n") if line.strip()]
+        if section and lines:
+            yield section, heading, lines
 
 
 def _parts(text: str) -> list[str]:

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 
 from undrift.core.restore.carried import carried_rules
 from undrift.core.restore.stated import Excerpt
-from undrift.core.rules.holding import typed_rules
+from undrift.core.rules.holding import holding
+from undrift.core.rules.typed import sayings
 from undrift.core.text.typed import user_texts
 from undrift.values.rule import Rule
 from undrift.values.window import ContextEntry
@@ -32,7 +33,8 @@ def typed_rules_of(entries: Sequence[ContextEntry], *, unsure: bool = False) -> 
 
     `unsure`: with the sentences that are perhaps rules.
     """
-    return (*carried_rules(entries), *typed_rules(entries, unsure=unsure))
+    held = holding(sayings(entries), carried_rules(entries))
+    return held.shown if unsure else held.rules
 
 
 def not_kept(rules: Sequence[Rule], entries: Sequence[ContextEntry], left: Sequence[ContextEntry]) -> tuple[Rule, ...]:

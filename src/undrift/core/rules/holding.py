@@ -11,15 +11,13 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from undrift.core.contradict.words import STOP
+from undrift.core.rules.crowded import first_sayings
 from undrift.core.rules.typed import TypedSaying, sayings
 from undrift.core.text.words import stem, words_of
 from undrift.values.rule import Rule, rule_id
 from undrift.values.window import ContextEntry
 
 __all__ = ["EndedRule", "HeldRules", "holding", "typed_rules"]
-
-_MOST_SENTENCES = 2_000
-"""The newest so many count; a session of a month has a few hundred."""
 
 _MOST_LATER = 8
 _LEAST_CHARACTERS = 3
@@ -134,14 +132,14 @@ def holding(typed: Iterable[TypedSaying], before: Sequence[Rule] = ()) -> HeldRu
     """Return what holds after all that was said.
 
     Args:
-        typed: In the order of typing.
+        typed: In the order of typing; of each message the first ones count (`first_sayings`).
         before: What held before: rules of files, and added ones. A sentence stands behind them, and ends none.
     """
     state = _State()
     for rule in before:
         state.put(rule)
     ended: list[EndedRule] = []
-    for one in list(typed)[-_MOST_SENTENCES:]:
+    for one in first_sayings(typed):
         about = None if one.kind in ("rule", "perhaps") else state.about(one.text, least=_LEAST_SHARED[one.kind])
         lifts = one.kind not in ("rule", "perhaps")
         sure = one.kind != "perhaps" and not (one.kind == "may lift" and about is None)

@@ -1,0 +1,58 @@
+"""Bounds what is kept where one message, or one file, holds very many rules. Pure.
+
+Law: too many rules of one message cost that message its later ones. They cost no other message a rule.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import TypeVar
+
+from undrift.core.rules.typed import TypedSaying
+
+__all__ = ["MOST_OF_A_MESSAGE", "first_of_each", "first_sayings", "left_out"]
+
+MOST_OF_A_MESSAGE = 50
+"""A person who lays down rules writes fewer; a pasted document has more."""
+
+_MOST_SAYINGS = 600
+"""All messages together have at most so many; a session of a month has a few hundred."""
+
+T = TypeVar("T")
+
+
+def first_of_each(items: Sequence[T], source: Callable[[T], Hashable], each: int, most: int) -> tuple[T, ...]:
+    """Return the items in their order, of each source the first ones.
+
+    Args:
+        items: Oldest first.
+        source: The message or file of an item.
+        each: The most of one source; all get fewer if they are too many together.
+        most: The most of all. If there are more sources than that, the newest items count.
+    """
+    sizes = Counter(Counter(map(source, items)).values())
+    while each > 1 and sum(min(size, each) * number for size, number in sizes.items()) > most:
+        each -= 1
+    seen: Counter[Hashable] = Counter()
+    kept: list[T] = []
+    for item in items:
+        seen[source(item)] += 1
+        if seen[source(item)] <= each:
+            kept.append(item)
+    return tuple(kept[-most:])
+
+
+def first_sayings(typed: Iterable[TypedSaying]) -> tuple[TypedSaying, ...]:
+    """Return the sentences about rules, of each message the first 50 that are surely some, and the first 50 that perhaps are."""
+    return first_of_each(tuple(typed), _source, MOST_OF_A_MESSAGE, _MOST_SAYINGS)
+
+
+def left_out(typed: Iterable[TypedSaying]) -> Mapping[str, int]:
+    """Return how many sentences that are surely about rules are not kept, by message, such as ``request 3``."""
+    sure = [one for one in typed if one.kind != "perhaps"]
+    kept = Counter(_source(one)[0] for one in first_sayings(sure))
+    counts = Counter(_source(one)[0] for one in sure)
+    return {message: count - kept[message] for message, count in counts.items() if count > kept[message]}
+
+
+def _source(one: TypedSaying) -> tuple[str, bool]:
+    return one.where.partition(",")[0], one.kind == "perhaps"
