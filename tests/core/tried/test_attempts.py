@@ -77,6 +77,58 @@ def test_a_command_that_only_asks_is_not_what_worked() -> None:
     assert one.worked == ""
 
 
+def test_a_push_is_answered_only_by_a_push_of_the_same_branch() -> None:
+    denied = "git@github.com: Permission denied (publickey)."
+    session = (
+        Session()
+        .ran("git push -u origin fees", denied, fails=True)
+        .ran("git push -u origin refunds", denied, fails=True)
+    )
+    session.ran("git push -u https://host/pay.git fees").ran("git push -u https://host/pay.git refunds")
+    assert [(one.what.split()[-1], one.worked.split()[-1]) for one in attempts(session.entries)] == [
+        ("fees", "fees"),
+        ("refunds", "refunds"),
+    ]
+    other = Session().ran("git push origin fees", denied, fails=True).ran("git push backup fees")
+    assert [one.worked for one in attempts(other.entries)] == [""]
+
+
+def test_the_cause_is_the_error_and_no_warning_above_it() -> None:
+    log = (
+        "2026-07-01T20:53:27.09Z  WARN resolver: key file not found: age.txt\nrun: line 3: parallel: command not found"
+    )
+    (one,) = attempts(Session().ran("make check", log, fails=True).entries)
+    assert one.outcome == "run: line 3: parallel: command not found."
+    assert Session().ran("make check", log.split("\n")[0], fails=True).found() == []
+
+
+@pytest.mark.parametrize(
+    ("command", "output"),
+    [
+        ("which parallel", "parallel not found"),
+        ("command -v parallel", "sh: command not found: parallel"),
+        ("echo on > /srv/new/flag && make", "(eval):1: no such file or directory: /srv/new/flag"),
+    ],
+)
+def test_a_question_for_a_program_and_a_missing_folder_are_no_attempts(command: str, output: str) -> None:
+    assert Session().ran(command, output, fails=True).ran("make -k && echo on").found() == []
+
+
+def test_a_module_or_program_that_was_used_later_did_not_stay_away() -> None:
+    module = Session().ran(
+        'python3 -c "import PIL; print(1)"', "ModuleNotFoundError: No module named 'PIL'", fails=True
+    )
+    assert module.found()
+    assert module.ran('python3 -c "\nfrom PIL import Image\nprint(2)\n"').found() == []
+    program = (
+        Session()
+        .ran("esbuild pay.ts", "(eval):1: command not found: esbuild", fails=True)
+        .ran("cd tools/esbuild && make")
+    )
+    assert program.found()
+    assert program.ran("cat pay.ts | esbuild --minify").found() == []
+
+
 def test_a_change_that_a_later_edit_undoes_is_found_with_the_agents_reason() -> None:
     session = (
         Session().edited(OLD, NEW).text("The sorted sum breaks the order of refunds.", "assistant").edited(NEW, OLD)
@@ -93,6 +145,12 @@ def test_a_long_path_shows_its_end() -> None:
 
 def test_a_change_that_is_written_again_is_not_found() -> None:
     assert Session().edited(OLD, NEW).edited(NEW, OLD).edited(OLD, NEW).found() == []
+
+
+def test_a_file_that_git_put_back_to_be_edited_anew_was_not_given_up() -> None:
+    more = "    return round(total)"
+    session = Session().edited(OLD, NEW).edited("    return total", more).ran("git checkout -- src/pay.py")
+    assert session.edited(OLD, f"{NEW}\n    total += fee").found() == []
 
 
 def test_a_change_for_a_moment_was_never_meant_to_stand() -> None:
@@ -165,6 +223,25 @@ def test_a_no_of_the_user_rejects_what_the_agent_said_last() -> None:
     assert session.found() == [("rejection", plan, "no, not like this: totals belong to the invoice")]
     assert Session().text(plan, "assistant").text("no problem, go ahead").found() == []
     assert Session().text(plan, "assistant").text("No").found() == []
+
+
+def test_a_no_behind_a_change_rejects_the_change() -> None:
+    session = Session().edited(OLD, NEW).text("The total is exact now.", "assistant").text("no, keep the plain sum")
+    assert session.found() == [("rejection", f"src/pay.py: `{NEW.strip()}`", "no, keep the plain sum")]
+    assert Session().edited(OLD, NEW).text("Done.", "assistant").text("please undo that").found() != []
+    asked = Session().text("The total was exact before.", "assistant").text("that's wrong")
+    assert asked.found() == []  # nothing was changed or proposed
+
+
+@pytest.mark.parametrize(
+    "words", ["no client id is set, and the page is empty", "no I mean the types", "no, it is still empty"]
+)
+def test_a_report_or_a_correction_that_begins_with_no_rejects_nothing(words: str) -> None:
+    assert Session().edited(OLD, NEW).text("The page works now.", "assistant").text(words).found() == []
+
+
+def test_a_refused_look_was_only_interrupted() -> None:
+    assert Session().ran("grep -n total src/pay.py", REFUSED, fails=True).text("one file is enough").found() == []
 
 
 def test_only_words_that_the_user_typed_reject() -> None:

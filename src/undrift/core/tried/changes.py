@@ -76,7 +76,8 @@ class _Book:
             self.back.append((undone, one.place, one.entry_id, _UNDONE))
             return
         edits.append(one)
-        self.back = [item for item in self.back[-_MOST_EDITS:] if not item[0].put <= one.put]
+        again = {(old.path, place) for old, place, *_ in self.back[-_MOST_EDITS:] if _writes_again(one, old)}
+        self.back = [item for item in self.back[-_MOST_EDITS:] if (item[0].path, item[1]) not in again]
 
     def git(self, words: Sequence[str], place: int, entry_id: str) -> None:
         """Take in a command of git."""
@@ -160,6 +161,11 @@ def _names(named: str, path: str) -> bool:
     """Tell whether a word of git's command names a file; a folder but the present one is not looked into."""
     plain = named.removeprefix("./")
     return named == "." or path == plain or path.endswith("/" + plain)
+
+
+def _writes_again(new: _Edit, old: _Edit) -> bool:
+    """Tell whether an edit puts at least half of the lines that another one had put."""
+    return 2 * len(new.put & old.put) >= len(old.put)
 
 
 def _undoes(new: _Edit, old: _Edit) -> bool:

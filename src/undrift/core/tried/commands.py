@@ -47,9 +47,24 @@ _ASKS = frozenset(
 _LOOKS_IN = re.compile(r"[\"'&;] ?(?:cat|ls|grep|head|tail) ")
 """A look at files inside another program's words, as of ssh."""
 
+_ABSENT = re.compile(
+    r"no module named ['\"]?(?P<module>[\w-]{2,60})|command not found: (?P<program>[\w-]{2,60})", re.IGNORECASE
+)
+_MODULE = re.compile(r"(?:\bimport|\bfrom| -m) ([\w-]{2,60})")
+_USED_CHARACTERS = 4_000
+_FINDERS = frozenset({"-v", "hash", "type", "whereis", "which"})
+"""Programs that answer whether another one is there; ``-v`` is what is left of ``command -v``."""
+
 _REASON_CHARACTERS = 200
 _EDGE_LINES = 5
 """A command that cannot run says so at once, or last; what stands in the middle of a long output is of what it ran."""
+
+_WARNS = re.compile(r"\bWARN(?:ING)?\b|\bwarning:|Warning:|\bdeprecated\b|\b(?:INFO|DEBUG|NOTICE)\b")
+"""A line of a log below an error, by its first words: the program continued behind it."""
+
+_HEAD_CHARACTERS = 80
+_EXCHANGES = frozenset({"fetch", "pull", "push"})
+"""Acts of git between a branch and a remote."""
 
 _LEAST_SAME_WORDS = 2
 _OF_SETUP = re.compile(
@@ -76,6 +91,8 @@ def failed_commands(entries: Sequence[ContextEntry]) -> list[Attempt]:
     """Return the commands that failed, each once, with the other form of it that worked soon after, if one did."""
     commands: dict[str, tuple[str, str]] = {}
     open_ones: dict[str, _FailedCommand] = {}
+    absent: dict[str, str] = {}  # a program or module that was not there, and the command that wanted it
+    users: dict[str, set[str]] = {}
     found: dict[str, Attempt] = {}
     calls = 0
     for place, entry in enumerate(entries):
@@ -84,12 +101,21 @@ def failed_commands(entries: Sequence[ContextEntry]) -> list[Attempt]:
         if about.get("kind") == "call":
             calls += 1
             commands[pair] = one_command(about), entry.id
-        elif about.get("kind") == "result" and pair in commands and (command := commands[pair][0]):
+            if absent and (names := _used(about) & absent.keys()):
+                users[pair] = names
+        elif about.get("kind") == "result" and pair in commands:
+            if pair in users and about.get("is_error") is not True and not _OF_SETUP.search(entry.content[:2_000]):
+                for name in users.pop(pair):
+                    open_ones.pop(absent.pop(name, ""), None)  # it is there by now
+            if not (command := commands[pair][0]):
+                continue
             if about.get("is_error") is True:
-                if reason := _reason(entry.content):
+                if (reason := _reason(entry.content)) and not _not_written(command, reason):
                     ids = (commands[pair][1], entry.id)
                     open_ones.pop(command, None)  # the newest stands last
                     open_ones[command] = _FailedCommand(command, reason, calls, ids, place)
+                    if (missing := _ABSENT.search(reason)) is not None:
+                        absent[missing["program"] or missing["module"]] = command
                 continue
             open_ones.pop(command, None)
             found.pop(command, None)
@@ -111,23 +137,40 @@ def _attempt(failed: _FailedCommand, worked: str, entry_ids: tuple[str, ...], pl
 
 
 def one_command(about: Mapping[str, object]) -> str:
-    """Return the one short command of a call; empty if it has none, several, or only shows what exists."""
+    """Return the one short command of a call; empty if it has none, several, or only shows or asks what exists."""
     given = about.get("input")
     acts = acts_of(str(about.get("tool_name") or ""), given if isinstance(given, Mapping) else {})
     if len(acts) != 1 or not acts[0].command or acts[0].kind != "shell" or is_reading(acts[0]):
+        return ""
+    if all(one.words[0] in _FINDERS for one in commands_of(acts[0].command)):
         return ""
     command = " ".join(acts[0].command.split())
     return command if len(command) <= _COMMAND_CHARACTERS and "\n" not in acts[0].command.strip() else ""
 
 
+def _used(about: Mapping[str, object]) -> set[str]:
+    """Return the programs that a call runs and the Python modules that it takes in; none where another command stands in."""
+    given = about.get("input")
+    acts = acts_of(str(about.get("tool_name") or ""), given if isinstance(given, Mapping) else {})
+    texts = [act.command[:_USED_CHARACTERS] for act in acts if act.kind == "shell" and "||" not in act.command]
+    programs = {one.words[0] for text in texts for one in commands_of(text)}
+    return programs | {name for text in texts for name in _MODULE.findall(text)}
+
+
 def _reason(output: str) -> str:
-    """Return the first line of an output that names a cause in the environment; empty if none does."""
+    """Return the first line of an output that names a cause in the environment and is no warning; empty if none does."""
     lines = [flat for line in printed(output[:20_000])[0] if (flat := " ".join(line.split()))]
+    lines = [line for line in lines if not _WARNS.search(line[:_HEAD_CHARACTERS])]
     edges = lines if len(lines) <= 3 * _EDGE_LINES else [*lines[:_EDGE_LINES], *lines[-_EDGE_LINES:]]
     found = next((line for line in edges if _OF_SETUP.search(line[:400])), "")
     if ": cd: " in found:  # the folder of the moment
         return ""
     return found[:_REASON_CHARACTERS].rstrip(".") + "." if found else ""
+
+
+def _not_written(command: str, reason: str) -> bool:
+    """Tell whether the shell could not open the file that a command writes into: its folder is missing, for the moment."""
+    return any(path in reason for one in commands_of(command) for path in one.into if "/" in path)
 
 
 def _answers(worked: str, one: _FailedCommand) -> bool:
@@ -140,9 +183,31 @@ def _answers(worked: str, one: _FailedCommand) -> bool:
         return False
     if _MISSING_FILE.search(one.reason) and all(any("/" in w for w in some) for some in _apart(of_worked, of_failed)):
         return False  # the same of another file
+    if not _same_branch(worked, failed):
+        return False
     programs = [{one.words[0] for one in commands_of(text)} for text in (worked, failed)]
     shared = (of_worked & of_failed) - {"cd"}
     return len(shared) >= _LEAST_SAME_WORDS and bool(programs[0] & programs[1] or len(shared) > len(of_failed) // 2)
+
+
+def _same_branch(worked: str, failed: str) -> bool:
+    """Tell whether two commands do not exchange different branches, or one branch with different remotes.
+
+    A remote may stand by its name in one and by its address in the other.
+    """
+    (remote, branches), (old_remote, old_branches) = _exchanged(worked), _exchanged(failed)
+    if branches and old_branches and branches != old_branches:
+        return False
+    return not (remote and old_remote) or remote == old_remote or (":" in remote) != (":" in old_remote)
+
+
+def _exchanged(command: str) -> tuple[str, tuple[str, ...]]:
+    """Return the remote and the branches of the first exchange of git in a command; empty where it names none."""
+    for one in commands_of(command):
+        named = [word for word in one.words[1:] if not word.startswith("-")]
+        if one.words[0] == "git" and named and named[0] in _EXCHANGES:
+            return "".join(named[1:2]), tuple(named[2:])
+    return "", ()
 
 
 def _apart(one: set[str], other: set[str]) -> tuple[set[str], set[str]]:
