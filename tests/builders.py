@@ -9,8 +9,8 @@ from typing import Any
 
 import apsw
 
+from tests.paste_settings import PasteSettings
 from undrift.session.session import Session
-from undrift.settings import Settings
 from undrift.stores.database import Database
 from undrift.stores.projects import places_in
 from undrift.stores.sqlite import SqliteStore
@@ -103,7 +103,7 @@ def body(*messages: Any, model: str = "claude-sonnet-4-5", **fields: Any) -> Jso
 
 def opened(home: Path, session_id: str = "s", *, busy_timeout_ms: int = 5_000, **settings: Any) -> Session:
     """A session that counts characters / 4, with a clock that stands at one second."""
-    chosen = Settings(**{"token_counter": "characters/4", **settings})
+    chosen = PasteSettings(**{"token_counter": "characters/4", **settings})
     store = SqliteStore.open(home, busy_timeout_ms=busy_timeout_ms)
     return Session(SessionContext.of(session_id, store, chosen, lambda: 1_000, home=home))
 

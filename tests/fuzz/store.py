@@ -16,17 +16,19 @@ from hypothesis import strategies as st
 
 from tests.builders import body, rounds, user
 from tests.fuzz.surface import MEMORY, Surface, Take, head_of
+from tests.paste_settings import PasteSettings
 from tests.stores.builders import raw
 from undrift.errors import RecallError, StoreError, UndriftError
 from undrift.session.session import Session
-from undrift.settings import Settings
 from undrift.stores.sqlite import SqliteStore
 
 __all__ = ["STORE_SURFACE"]
 
 _PAGE_BYTES = 4_096
 _FILES = ("undrift.db", "undrift.db-wal", "undrift.db-shm", "undrift.newest", "undrift.wal")
-_SETTINGS = Settings(budget_tokens=2_000, keep_tool_results=1, keep_user_text_tokens=40, token_counter="characters/4")
+_SETTINGS = PasteSettings(
+    budget_tokens=2_000, keep_tool_results=1, keep_user_text_tokens=40, token_counter="characters/4"
+)
 _HISTORY = [user("Read them. value 0"), *rounds(12, characters=2_000), user("And now?")]
 _PIN = "The port is 8080."
 

@@ -17,11 +17,11 @@ from typing import Any
 from hypothesis import strategies as st
 
 from tests.fuzz.surface import MEMORY, Surface, Take, head_of
+from tests.paste_settings import PasteSettings
 from tests.proxy.builders import MODELS, stream_of
 from undrift import trim
 from undrift.errors import UndriftError
 from undrift.session.session import Session
-from undrift.settings import Settings
 from undrift.testing import Call, ClientHistory, ModelTurn, Result, history_for, simulator_for
 from undrift.wire import sse
 from undrift.wire.forms import WIRES, form_of
@@ -53,7 +53,7 @@ class _Wires:
     def _session(self, budget_tokens: int) -> Iterator[Session]:
         home = self._folder / str(self._number // _INPUTS_A_HOME)
         name = f"s{self._number}-{budget_tokens}"
-        settings = Settings(
+        settings = PasteSettings(
             budget_tokens=budget_tokens,
             keep_tool_results=1,
             keep_user_text_tokens=40,

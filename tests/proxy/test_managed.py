@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.paste_settings import PasteSettings
 from tests.proxy.builders import MODELS, PATHS, ask, gateway, stream_of
 from undrift import Settings
 from undrift.testing import (
@@ -55,7 +56,7 @@ class Provider:
 
 def settings(home: Any, **more: Any) -> Settings:
     given = {"budget_tokens": 2_500, "keep_tool_results": 2, "keep_user_text_tokens": 40, **more}
-    return Settings(home=str(home), token_counter="characters/4", **given)
+    return PasteSettings(home=str(home), token_counter="characters/4", **given)
 
 
 @pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])

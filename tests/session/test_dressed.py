@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 
 from tests.builders import Json
+from tests.paste_settings import PasteSettings
 from undrift.session.session import Session
-from undrift.settings import Settings
 
-SETTINGS = Settings(token_counter="characters/4", budget_tokens=3_000, keep_tool_results=1, keep_user_text_tokens=100)
+SETTINGS = PasteSettings(
+    token_counter="characters/4", budget_tokens=3_000, keep_tool_results=1, keep_user_text_tokens=100
+)
 CANNED = [
     {"role": "system", "content": "You are an expert."},
     {"role": "user", "content": "Show me an example."},

@@ -115,6 +115,7 @@ PRIVATE = {
     "memory_tokens": "500",
     "home": "'/tmp/elsewhere'",
     "retention": "'1 day'",
+    "rule_guard": "'off'",
     "reranker": "'https://example.org/rerank'",
     "mask_secrets": "false",
     "task_markers": "true",

@@ -113,7 +113,7 @@ def test_a_name_that_is_no_setting_is_refused() -> None:
         ("UNDRIFT_PRUNE_TARGET_RATIO", "0.5", "prune_target_ratio", 0.5),
         ("UNDRIFT_KEEP_TOOL_RESULTS", "7", "keep_tool_results", 7),
         ("DEVS_TERMINAL_WINDOW_SIZE", "1", "keep_tool_results", 1),
-        ("UNDRIFT_KEEP_USER_TEXT_TOKENS", "2", "keep_user_text_tokens", 2),
+        ("UNDRIFT_RULE_GUARD", "ask", "rule_guard", "ask"),
         ("UNDRIFT_BUDGET_TOKENS", "60%", "budget_tokens", "60%"),
         ("UNDRIFT_RETENTION", "365 days, 10 GB", "retention", "365 days, 10 GB"),
         ("UNDRIFT_TOKEN_COUNTER", "characters/4", "token_counter", "characters/4"),
@@ -267,14 +267,6 @@ def test_a_count_of_another_type_or_range_is_refused(field: str, value: object) 
 
 def test_an_integer_with_more_digits_than_python_prints_is_refused_in_words() -> None:
     assert refusal(budget_tokens=10**5_000).startswith("budget_tokens=<an integer of 16610 bits>: must be")
-
-
-def test_a_kept_user_text_needs_a_token_for_its_beginning_and_one_for_its_end() -> None:
-    assert Settings(keep_user_text_tokens=2).keep_user_text_tokens == 2
-    for value in (1, 0, -2, True, 2.0, 2**63):
-        assert refusal(keep_user_text_tokens=value).startswith(
-            f"keep_user_text_tokens={value!r}: must be an integer of"
-        )
 
 
 @pytest.mark.parametrize("field", SHARES)

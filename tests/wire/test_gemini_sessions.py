@@ -10,6 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.paste_settings import PasteSettings
 from tests.wire.gemini_contents import (
     SIGNATURE,
     WIRE,
@@ -22,14 +23,13 @@ from tests.wire.gemini_contents import (
     user,
 )
 from undrift import Session
-from undrift.settings import Settings
 from undrift.testing.simulators.base import Call, ModelTurn
 from undrift.testing.simulators.gemini import GeminiSimulator
 from undrift.values.prepared import Prepared
 
 
 def opened(home: Path, **given_settings: Any) -> Session:
-    chosen = Settings(**{"token_counter": "characters/4", "budget_tokens": 1_000, **given_settings})
+    chosen = PasteSettings(**{"token_counter": "characters/4", "budget_tokens": 1_000, **given_settings})
     return Session.open("s", home=home, settings=chosen, clock=lambda: 1_000)
 
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.paste_settings import PasteSettings
 from tests.wire.openai_responses_items import (
     APPROVAL,
     WIRE,
@@ -21,7 +22,6 @@ from tests.wire.openai_responses_items import (
     user,
 )
 from undrift import Session
-from undrift.settings import Settings
 from undrift.testing.simulators.base import Call, ModelTurn
 from undrift.testing.simulators.openai_responses import OpenAIResponsesSimulator
 from undrift.values.prepared import Prepared
@@ -29,7 +29,7 @@ from undrift.wire import openai_responses as form
 
 
 def opened(home: Path, **settings: Any) -> Session:
-    chosen = Settings(**{"token_counter": "characters/4", "budget_tokens": 1_000, **settings})
+    chosen = PasteSettings(**{"token_counter": "characters/4", "budget_tokens": 1_000, **settings})
     return Session.open("s", home=home, settings=chosen, clock=lambda: 1_000)
 
 

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
+from tests.paste_settings import PasteSettings
 from undrift.session.session import Session
 from undrift.settings import Settings
 from undrift.testing import (
@@ -51,7 +52,7 @@ class Machine(RuleBasedStateMachine):
     @initialize(data=st.data())
     def begin(self, data: Any) -> None:
         self.folder = tempfile.TemporaryDirectory(dir=_MEMORY)
-        self.settings = Settings(
+        self.settings: Settings = PasteSettings(
             budget_tokens=data.draw(st.integers(200, 4_000), label="budget"),
             keep_tool_results=data.draw(st.integers(1, 3), label="keep"),
             keep_user_text_tokens=40,

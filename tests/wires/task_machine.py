@@ -19,6 +19,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from tests import machines
 from tests.builders import refusing
+from tests.paste_settings import PasteSettings
 from tests.wires.machine import MACHINES
 from tests.wires.task_model import TOOL, History, Model
 from undrift.errors import StoreError, TaskError
@@ -53,7 +54,7 @@ class TaskMachine(RuleBasedStateMachine):
     def begin(self, data: Any, form: tuple[str, str]) -> None:
         self.wire, self.model = form
         self.folder = tempfile.TemporaryDirectory(dir=_MEMORY)
-        self.settings = Settings(
+        self.settings: Settings = PasteSettings(
             budget_tokens=data.draw(st.sampled_from([600, 1_500, 4_000, 1_000_000]), label="budget"),
             keep_tool_results=data.draw(st.integers(1, 3), label="keep"),
             keep_user_text_tokens=40,

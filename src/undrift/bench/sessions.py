@@ -13,6 +13,7 @@ from pathlib import Path
 
 from undrift.core.autopsy.survival import Needs
 from undrift.core.text.tokens import counter
+from undrift.core.window.turn import KEPT_TEXT_TOKENS
 from undrift.errors import InputError, TranscriptError
 from undrift.recordings.files import open_recording
 from undrift.recordings.replay.history import ReplayedHistory, history_of, metadata_of
@@ -88,7 +89,7 @@ class Case:
                 if metadata_of(entry, "kind") in ("call", "result"):
                     total += tokens if entry.pair_id in stay else 0
                 elif message["role"] == "user":
-                    total += min(tokens, defaults.keep_user_text_tokens)
+                    total += min(tokens, KEPT_TEXT_TOKENS)
         return total
 
 

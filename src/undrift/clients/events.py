@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from undrift.clients.hookfile import Groups
+from undrift.profiles import PROFILES
 from undrift.values.restored import MOST_PARTS
 
 __all__ = ["ENTRIES", "HookEntry", "MakeCommand", "hook_groups", "is_outdated"]
@@ -39,6 +40,12 @@ class HookEntry:
         return {"matcher": self.matcher, "hooks": hooks} if self.matcher else {"hooks": hooks}
 
 
+_GUARDED = "|".join(
+    [tool.name for tool in PROFILES["claude"].tools if tool.kind in ("agent", "edit", "fetch", "read", "shell")]
+    + ["mcp__.*"]
+)
+"""The calls that can contradict a rule: all but searches, plans and questions."""
+
 _PARTS = (f"--parts={MOST_PARTS}",)
 ENTRIES = (
     HookEntry("PreCompact", _PARTS),
@@ -46,6 +53,8 @@ ENTRIES = (
     HookEntry("SessionStart", matcher="startup|resume|clear"),
     HookEntry("SubagentStart"),
     HookEntry("SubagentStop"),
+    HookEntry("PreToolUse", matcher=_GUARDED, clients=("claude",), timeout_s=5),  # each of these calls waits for it
+    HookEntry("PreToolUse", clients=("codex",), timeout_s=5),
     HookEntry("UserPromptSubmit", clients=("claude",), timeout_s=5),  # each message waits for it
 )
 """Every entry; those of one event in the order in which the client runs them."""

@@ -45,6 +45,7 @@ EVENTS: Mapping[str, tuple[EventWork, ...]] = {
         EventWork("continuing", ("clear",)),
         EventWork("rule_keeper", ("startup", "resume", "clear")),
     ),
+    "PreToolUse": (EventWork("rule_guard"),),
     "SubagentStart": (EventWork("briefing"),),
     "SubagentStop": (EventWork("reporting"),),
     "UserPromptSubmit": (EventWork("cold_cache"), EventWork("rule_prompt")),

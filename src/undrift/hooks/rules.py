@@ -18,7 +18,7 @@ from undrift.values.rule import LONGEST_RULE, Rule, RuleOrigin, RuleScope
 if TYPE_CHECKING:
     from undrift.core.rules.typed import TypedSaying
 
-__all__ = ["KeptRules", "count_request", "load_kept", "load_rules", "save_rules"]
+__all__ = ["KeptRules", "count_request", "load_kept", "load_past", "load_rules", "save_rules"]
 
 _NAME = "rules.json"
 _VERSION = 1
@@ -33,6 +33,7 @@ _MOST_LATER = 8
 _LONGEST_WHERE = 300
 _MOST_REQUESTS = 1_000_000
 _ORIGINS, _SCOPES = frozenset(get_args(RuleOrigin)), frozenset(get_args(RuleScope))
+_REQUEST = re.compile(r"request (\d{1,9})\b")
 _KINDS = frozenset({"rule", "perhaps", "lifts", "limits", "may lift"})
 
 
@@ -88,6 +89,16 @@ def save_rules(folder: Path, kept: KeptRules) -> None:
 def load_rules(folder: Path) -> tuple[Rule, ...]:
     """Return the rules that hold; none if there is no such file, and none of a damaged one."""
     return tuple(rule for rule in _rules(_read(folder)) if rule.sure)
+
+
+def load_past(folder: Path) -> frozenset[str]:
+    """Return the ids of the rules that were typed before the newest message; what they said of one request is over."""
+    value = _read(folder)
+    count = value.get("requests")
+    numbers = {rule.id: _REQUEST.match(rule.where) for rule in _rules(value) if rule.origin == "typed"}
+    return frozenset(
+        id_ for id_, found in numbers.items() if found is None or type(count) is not int or int(found[1]) < count
+    )
 
 
 def load_kept(folder: Path) -> KeptRules:

@@ -24,7 +24,6 @@ from undrift.settings.rules import (
     COUNT_OR_NONE,
     COUNTER,
     EMBEDDER,
-    PASTE,
     PORTION,
     PROVIDER,
     RERANKER,
@@ -67,7 +66,7 @@ TERMINAL_OBSERVATION_WINDOW = 5
 
 _SIZE = "How much is sent"
 _LEAVES = "Leaving the window"
-_MEMORY, _KEPT = "Memory", "The store"
+_MEMORY, _RULES, _KEPT = "Memory", "Rules", "The store"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,12 +129,6 @@ class Settings:
         group=_LEAVES,
         also="DEVS_TERMINAL_WINDOW_SIZE",
     )
-    keep_user_text_tokens: int = setting(
-        2_000,
-        PASTE,
-        "A user's text up to this many tokens stays whole. A longer paste can lose its middle.",
-        group=_LEAVES,
-    )
     bound_thinking: str = setting(
         "drop_block",
         choice("drop_block", "strip", "server", "keep"),
@@ -170,6 +163,14 @@ class Settings:
         COUNT_OR_NONE,
         "The most tokens of memories about the user's newest words that are added to the window. 0: none.",
         group=_MEMORY,
+        is_private=True,
+    )
+    rule_guard: str = setting(
+        "warn",
+        choice("warn", "ask", "off"),
+        "A call that plainly contradicts a rule of yours. warn: your sentence is shown to the agent, and a line to you. ask: the "
+        "client asks you first, if it can. The hook reads your own undrift.toml alone.",
+        group=_RULES,
         is_private=True,
     )
     home: str = setting(

@@ -18,6 +18,7 @@ REMOVED = {
     "contradiction_similarity": _CONSTANT + "0.85",
     "decay_rate": _CONSTANT + "0.05; apply_semantic_decay takes another as an argument",
     "first_send_shrink": _GONE + "it saved 0.02% of the tokens; results are folded when a window is pruned",
+    "keep_user_text_tokens": _CONSTANT + "2000",
     "left_note_share": _GONE + "undrift recall finds what left",
     "max_facts": _CONSTANT + "500; DispatchRuntimeManager takes another as an argument",
     "plan_tasks": _GONE + "the newest results keep more than a summary by rule; report tasks with task_update",

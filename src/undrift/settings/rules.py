@@ -17,7 +17,6 @@ __all__ = [
     "COUNTER",
     "COUNT_OR_NONE",
     "EMBEDDER",
-    "PASTE",
     "PORTION",
     "PROVIDER",
     "RERANKER",
@@ -255,9 +254,6 @@ BUDGET = ValueRule(
 RETENTION = ValueRule("off, an age such as 365 days, a size such as 10 GB, or both with a comma", str, _is_retention)
 COUNT = ValueRule("an integer of at least 1 (and under 2^63)", _integer, is_count)
 COUNT_OR_NONE = ValueRule("an integer of at least 0 (and under 2^63)", _integer, lambda value: _is_integer(value, 0))
-PASTE = ValueRule("an integer of at least 2 (and under 2^63)", _integer, lambda value: _is_integer(value, 2))
-"""One token for the beginning, one for the end."""
-
 SHARE = ValueRule("a decimal number above 0 and at most 1", _decimal, lambda value: _is_number(value, 1) and value > 0)
 PORTION = ValueRule("a decimal number from 0 to 1", _decimal, lambda value: _is_number(value, 1))
 STALENESS = ValueRule("a decimal number from 0 to 0.5", _decimal, lambda value: _is_number(value, MOST_STALE_THRESHOLD))

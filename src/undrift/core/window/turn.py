@@ -14,7 +14,7 @@ from undrift.core.window.value import KnownReferences
 from undrift.core.window.window import Window
 from undrift.values.window import ContextEntry, Task, Tasks
 
-__all__ = ["Binding", "Past", "Room", "Rules", "Texts", "Tools", "Turn"]
+__all__ = ["Binding", "KEPT_TEXT_TOKENS", "Past", "Room", "Rules", "Texts", "Tools", "Turn"]
 
 _PLAN_AGENT = "plan"
 """Earlier versions could turn the steps of a client's own plan into tasks, and stored them under this agent."""
@@ -39,19 +39,23 @@ class Room:
         return min(self.budget_tokens, self.fixed_tokens + LEAST_HISTORY_TOKENS) if self.is_auto else self.budget_tokens
 
 
+KEPT_TEXT_TOKENS = 2_000
+"""A text of the user up to this many tokens stays whole; a longer paste can lose its middle."""
+
+
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The settings that passes obey; `Settings` describes each under the same name."""
+    """The settings that passes obey; `Settings` describes each under the same name. `keep_user_text_tokens` is no setting."""
 
     policy: str
     prune_when: str
     prune_target_ratio: float
     keep_tool_results: int
-    keep_user_text_tokens: int
     tombstone_share: float
     rolling_tool_results: int
     eviction_respects_anchor: str
     finished_tasks_shown: int
+    keep_user_text_tokens: int = KEPT_TEXT_TOKENS
 
 
 @dataclass(frozen=True, slots=True)
