@@ -89,9 +89,7 @@ class Preparer:
         self.costs = CostWatch()
         self.newest_model: str | None = None
         """The name of the model of the newest request."""
-        self._rules = Rules(
-            **{name: getattr(settings, name) for name in Rules.__dataclass_fields__ if hasattr(settings, name)}
-        )
+        self._rules = Rules.of(settings)
         self._committer = Committer(context.id, context.log)
         self._inheritance = Inheritance(context)
         self._renderers: dict[Conversation, Renderer] = {}  # of the conversations that are kept

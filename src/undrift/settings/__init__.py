@@ -168,8 +168,7 @@ class Settings:
     rule_guard: str = setting(
         "warn",
         choice("warn", "ask", "off"),
-        "A call that plainly contradicts a rule of yours. warn: your sentence is shown to the agent, and a line to you. ask: the "
-        "client asks you first, if it can. The hook reads your own undrift.toml alone.",
+        "A call contradicts a rule of yours: the agent sees your sentence, or you are asked. Only your own file counts.",
         group=_RULES,
         is_private=True,
     )

@@ -172,7 +172,7 @@ def _counter(form: Form) -> Callable[[str], int]:
 def _turn(conversation: Conversation, budget_tokens: int, binding: Binding) -> Turn:
     """Return the inputs of a first and only turn: no cache is spared, so what leaves is only what has to."""
     settings = Settings(prune_when="over_budget", prune_target_ratio=1.0)
-    rules = Rules(**{name: getattr(settings, name) for name in Rules.__dataclass_fields__ if hasattr(settings, name)})
+    rules = Rules.of(settings)
     refs: Callable[[str], str] = Decisions("", (), ()).ref_of
     tools = Tools(conversation.count, refs, conversation.known, names_recall=False)
     cache = Cache(Prices(1.0, 1.0), 0, 0)

@@ -57,6 +57,11 @@ class Rules:
     finished_tasks_shown: int
     keep_user_text_tokens: int = KEPT_TEXT_TOKENS
 
+    @classmethod
+    def of(cls, settings: object) -> "Rules":
+        """Return those of a program's settings; what they do not name has its default."""
+        return cls(**{name: getattr(settings, name) for name in cls.__dataclass_fields__ if hasattr(settings, name)})
+
 
 @dataclass(frozen=True, slots=True)
 class Binding:
