@@ -1,7 +1,7 @@
 """Prints how many typed rules are found, and how many sentences too many: ``python -m bench.rules_found FILE...``.
 
 Law: the same files give the same figures. A file has one row of JSON on each line: a message with its `rules` (and the id of
-an earlier message that it is `about`), or a text of a recording with labelled `sentences`.
+an earlier message that it is `about`, or that message itself), or a text of a recording with labelled `sentences`.
 """
 
 import argparse
@@ -58,13 +58,19 @@ def messages_judged(rows: Sequence[Mapping[str, Any]]) -> dict[str, Counter[str]
             count["rules"] += 1
             count["found"] += any(fits(text, rule) for text in sure)
             count["shown"] += any(fits(one.text, rule) for one in said)
-        count["extra"] += sum(not any(fits(text, rule) for rule in row["rules"]) for text in sure)
-        if row["about"] in known:
-            held = holding([*sayings_in(known[row["about"]], 1), *sayings_in(row["message"], 2)])
-            shown = [rule.text for rule in held.rules] + [one.by for one in held.ended]
+        lifting = row["not_rules"] if row["kind"] == "withdrawal" else []
+        count["extra"] += sum(not any(fits(text, one) for one in (*row["rules"], *lifting)) for text in sure)
+        if row["about"]:
             count["about"] += 1
-            count["answered"] += any(fits(text, rule) for text in shown for rule in row["rules"])
+            count["answered"] += _is_answered(row, known.get(row["about"], row["about"]), lifting)
     return counts
+
+
+def _is_answered(row: Mapping[str, Any], before: str, lifting: Sequence[str]) -> bool:
+    """Tell whether an earlier message's rule has ended, or what was said about it stands behind it."""
+    held = holding([*sayings_in(before, 1), *sayings_in(row["message"], 2)])
+    shown = [rule.text for rule in held.rules] + [one.by for one in held.ended]
+    return any(fits(text, one) for text in shown for one in (*row["rules"], *lifting))
 
 
 def sessions_judged(rows: Sequence[Mapping[str, Any]], data: Sequence[Path]) -> dict[str, Counter[str]]:

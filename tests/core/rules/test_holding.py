@@ -35,6 +35,10 @@ def test_a_rule_that_is_taken_back_has_ended(rule: str, lifting: str) -> None:
             "No force pushes, and every branch name begins with the ticket.",
             "You no longer need the ticket in branch names.",
         ),
+        ("Do not touch the templates.", "Templates for mails are open for edits as of now, the others stay closed."),
+        ("Never install packages.", "You may install packages until tonight."),
+        ("Round amounts up, always.", "What I said about amounts: in the report they may be rounded down."),
+        ("Commit only when I say so.", "For the docs just commit, for the rest ask as before."),
     ],
 )
 def test_in_doubt_a_rule_stays_and_the_later_sentence_stands_behind_it(rule: str, lifting: str) -> None:
@@ -44,6 +48,19 @@ def test_in_doubt_a_rule_stays_and_the_later_sentence_stands_behind_it(rule: str
     assert not found.rules[1].later
     assert [one.lifts for one in found.rules] == [False, False, True]
     assert not found.ended
+
+
+def test_what_only_points_back_stands_behind_the_rule_of_the_sentence_before_it() -> None:
+    found = held("Never edit the schema.", "Forget what I said about the schema of the cache. There you may change it.")
+    assert found.rules[0].later[-1] == "There you may change it."
+
+
+def test_a_long_sentence_that_shares_a_word_by_chance_is_not_about_a_rule() -> None:
+    long = (
+        "For the search page we may show the title, author, date, price, rating, cover and a button to push an order."
+    )
+    found = held("Never push to the remote of the release team.", long)
+    assert not found.rules[0].later
 
 
 def test_a_permission_about_no_rule_is_not_sure() -> None:

@@ -89,11 +89,29 @@ _EMPTY = STOP | frozenset(
     }
     | {"everything", "anything", "else", "rest", "whatever", "whenever", "always", "never", "please", "still"}
 )
-_LEAST_SHARED = {"lifts": 1, "limits": 1, "may lift": 2}
+_LEAST_SHARED = {"lifts": 1, "limits": 1, "may lift": 1, "perhaps": 2}
 """How many words a sentence shares with the rule that it is about; all of them if it has fewer."""
 
+_LEAST_UNSURE = 2
+"""As many for one that only may lift, if it is of the same message, or if the rule was not typed."""
+
 _SEVERAL = re.compile(r";|\band\b|\.\s", re.IGNORECASE)
-_AGAIN = re.compile(r"\b(?:still (?:holds?|stands?|applies|counts)|except|but|only|unless)\b", re.IGNORECASE)
+_MOST_OF_A_REST = 8
+"""The most words with meaning of a sentence that only points back."""
+
+_LEAST_SHARE = 3
+"""And of the shorter of the two at least the third part."""
+
+_AGAIN = re.compile(
+    r"\b(?:still (?:holds?|stands?|applies|counts)|except|but|only|unless|until|till|today|tonight|this (?:time|once|one)|for now|other|others"
+    r"|rest|else|otherwise)\b",
+    re.IGNORECASE,
+)
+_POINTS_BACK = re.compile(
+    r"\b(?:it|that|this|there|they|them|those|these|the rest|everything else|anything else|otherwise|the others?)\b",
+    re.IGNORECASE,
+)
+"""Its subject is perhaps that of the sentence before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,14 +158,14 @@ def holding(typed: Iterable[TypedSaying], before: Sequence[Rule] = ()) -> HeldRu
         state.put(rule)
     ended: list[EndedRule] = []
     for one in first_sayings(typed):
-        about = None if one.kind in ("rule", "perhaps") else state.about(one.text, least=_LEAST_SHARED[one.kind])
-        lifts = one.kind not in ("rule", "perhaps")
-        sure = one.kind != "perhaps" and not (one.kind == "may lift" and about is None)
+        about = state.about(one)
         if about is not None and one.kind == "lifts" and about.origin == "typed" and _is_all_of(one.text, about):
             state.drop(about.id)
             ended.append(EndedRule(about, one.text))
-        elif about is not None:
+        elif about is not None and one.kind != "perhaps":
             state.rules[about.id] = replace(about, later=(*about.later[1 - _MOST_LATER :], one.text))
+        lifts = one.kind not in ("rule", "perhaps")
+        sure = one.kind in ("rule", "lifts", "limits") or (about is not None and about.sure)
         state.drop(rule_id(one.text))  # said again: it is as new as this
         state.put(Rule(rule_id(one.text), one.text, "typed", one.where, "session", lifts=lifts, sure=sure))
     shown = tuple(state.rules.values())
@@ -162,6 +180,8 @@ class _State:
         self._having: dict[str, dict[str, None]] = {}
         self._order: dict[str, int] = {}
         self._count = 0
+        self._last = ("", "")
+        """The newest message with a sentence about a rule, and the rule's id."""
 
     def put(self, rule: Rule) -> None:
         self.rules[rule.id] = rule
@@ -175,9 +195,23 @@ class _State:
         for word in () if rule is None else _content(rule.text):
             self._having.get(word, {}).pop(id_, None)
 
-    def about(self, text: str, *, least: int) -> Rule | None:
-        """Return the rule that a sentence is about: the one with which it shares the rarest words, of two the newer one."""
-        own = _content(text)
+    def about(self, one: TypedSaying) -> Rule | None:
+        """Return the rule that a sentence is about: the one with which it shares the rarest words, of two the newer one.
+
+        If it shares none and points back, it is about what the sentence before it in its message was about.
+        """
+        if one.kind == "rule":
+            return None
+        message = _message(one.where)
+        found = self._nearest(one)
+        if found is None and self._last[0] == message and _points_back(one):
+            found = self.rules.get(self._last[1])
+        if found is not None:
+            self._last = (message, found.id)
+        return found
+
+    def _nearest(self, one: TypedSaying) -> Rule | None:
+        own = _content(one.text)
         scores: dict[str, float] = {}
         shared: Counter[str] = Counter()
         for word in sorted(own):
@@ -187,10 +221,34 @@ class _State:
                 shared[id_] += 1
         best, most = None, 0.0
         for id_, score in scores.items():
-            enough = shared[id_] >= min(least, len(own))
+            enough = self._is_enough(one, id_, shared[id_], len(own))
             if enough and (best is None or (score, self._order[id_]) > (most, self._order[best])):
                 best, most = id_, score
         return None if best is None else self.rules[best]
+
+    def _is_enough(self, one: TypedSaying, id_: str, shared: int, own: int) -> bool:
+        """Tell whether two share so many words that one is about the other. `own`: the words of the sentence."""
+        rule, least = self.rules[id_], _LEAST_SHARED[one.kind]
+        is_earlier = rule.origin == "typed" and _message(rule.where) != _message(one.where)
+        if one.kind in ("lifts", "limits"):
+            return shared >= min(least, own)
+        if _LEAST_SHARE * shared < min(own, len(_content(rule.text))):  # long sentences share a word by chance
+            return False
+        if one.kind == "perhaps":
+            return is_earlier and shared >= least
+        return shared >= min(least if is_earlier else _LEAST_UNSURE, own)
+
+
+def _points_back(one: TypedSaying) -> bool:
+    return (
+        one.kind != "perhaps"
+        and _POINTS_BACK.search(one.text) is not None
+        and len(_content(one.text)) <= _MOST_OF_A_REST
+    )
+
+
+def _message(where: str) -> str:
+    return where.partition(",")[0]
 
 
 def _is_all_of(text: str, rule: Rule) -> bool:

@@ -48,7 +48,7 @@ def kind_of_sentence(sentence: SpokenSentence) -> SentenceKind | None:
     chance = 0.0 if marks & {"claims", "proposes", "reports"} else likelihood(words)
     if chance >= _LIKELY:
         return "rule"
-    if "may lift" in marks:
+    if "may lift" in marks and not marks & {"claims", "proposes", "reports"}:
         return "may lift"
     return "perhaps" if chance >= _PERHAPS else None
 

@@ -290,7 +290,7 @@ ONCE = (
 """It is meant for the work at hand."""
 
 ASKS = (
-    r"\?[\s\"')]*$|^(?:what(?!ever| is certain)|why|how|which|who|where|when will|when did|any idea|is it|are there|is there|does|did|do you"
+    r"\?[\s\"')]*$|^(?:what(?!ever| is certain| i (?:said|told|asked|wrote|meant))|why|how|which|who|where|when will|when did|any idea|is it|are there|is there|does|did|do you"
     r"|do we|should|shall|would it|could it|can it|can we|could we|i wonder|i was wondering|wondering)\b"
     r"|\b(?:true or not|right or wrong|what do you think)\b"
 )

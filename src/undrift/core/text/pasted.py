@@ -53,7 +53,8 @@ _SAYS = frozenset({"reads", "said", "says", "states", "writes", "wrote"})
 
 _QUOTATION = re.compile(r'"[^"]{40,}"|“[^“”]{40,}”|«[^«»]{40,}»|„[^„“”]{40,}[“”]')
 _SAID = re.compile(
-    r"(\b(?:answered|replied|said|says|sent|told|writes|wrote)\b[^:.!?,]{0,30}(?::|, quote,)\s)(.{40,})", re.IGNORECASE
+    r"((?<!\bi )\b(?:answered|replied|said|says|sent|told|writes|wrote)\b[^:.!?,]{0,30}(?::|, quote,)\s)(.{40,})",
+    re.IGNORECASE,
 )
 _INDENTED = re.compile(r" {4}|\t")
 
