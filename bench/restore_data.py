@@ -34,7 +34,6 @@ __all__ = [
     "entries_before",
     "judges",
     "lessons_of",
-    "opening_of",
     "recorded_below",
 ]
 
@@ -182,11 +181,6 @@ def _put_in(after: Sequence[Step]) -> frozenset[int]:
 def _is_of_agent(step: Step) -> bool:
     """Say whether the agent wrote it, its thinking included."""
     return (step.entry.metadata or {}).get("role") == "assistant"
-
-
-def opening_of(session: Recorded, cut: Cut) -> tuple[Step, ...]:
-    """Give the steps from a cut to the agent's next word: what the client put in, and what the user said."""
-    return tuple(takewhile(lambda step: not _is_of_agent(step), session.steps[cut.index :]))
 
 
 def entries_before(session: Recorded, cut: Cut) -> list[ContextEntry]:

@@ -1,45 +1,51 @@
-"""A repository is judged by tables that never saw it, each compaction once, beside a tail and a bag of names of the same size."""
+"""A repository is judged by tables that never saw it, and by the counting that `undrift bench restore` has."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from bench.restore_data import recorded_below
 from bench.restore_fit import Models, fit_each_left_out
-from bench.restore_left_out import Judged, bag_of_names, judged, main, report
+from bench.restore_left_out import main
 from tests.bench.test_fit_restore import reading
+from tests.bench.test_restore import judged
 from tests.report.builders import compacted_session
+from undrift.bench.restore import bag_of_names, measure
+from undrift.bench.restore_report import JudgedCompaction, RestoreReport
+from undrift.core.autopsy.steps import steps_of
 from undrift.core.restore import weights
-from undrift.core.text.references import Reference
 from undrift.core.text.tokens import characters_per_4
-
-NAME: Reference = ("identifier", "parse_field_7")
-LINE: Reference = ("line", "value_7 = parse_field_7(record, strict_7)")
+from undrift.recordings.files import open_recording
 
 
-def one(repository: str, held: set[Reference], tail: set[Reference], tokens: int = 90) -> Judged:
-    texts: dict[str, set[Reference]] = {
-        "restore": held,
-        "tail": tail,
-        "today": set(),
-        "both": held,
-        "aware": held,
-        "bag": set(),
-    }
-    return Judged(
-        "codex", repository, 100, frozenset({NAME, LINE}), {k: frozenset(v) for k, v in texts.items()}, tokens
+def one(repository: str, held: tuple[int, int], tail: tuple[int, int], tokens: int = 50) -> JudgedCompaction:
+    found = judged(repository, (2, 2), held)
+    return JudgedCompaction(
+        found.folder, found.client, found.version, repository, repository, found.needed,
+        {"tail@50": tail, "bag@50": (0, 0), "restore@50": held}, {"tail@50": 50, "restore@50": tokens},
+    )  # fmt: skip
+
+
+def test_repositories_that_the_last_tokens_serve_better_are_named() -> None:
+    report = RestoreReport(
+        (one("a", (2, 0), (0, 1)), one("a", (2, 0), (0, 1)), one("b", (0, 0), (2, 2), tokens=51)), (50,), {}
     )
-
-
-def test_each_compaction_counts_the_same_and_the_worst_repository_is_named() -> None:
-    shown = report([one("a", {NAME}, {LINE}), one("a", {NAME}, {LINE}), one("b", {NAME, LINE}, set(), tokens=101)])
+    checks = report.as_value()["clients"]["codex"]["checks"]
+    assert checks["below_tail"] == [
+        {"repository": "a", "text": "restore@50", "kind": "lines", "restore": 0.0, "tail": 0.5}
+    ]
+    assert (checks["texts"], checks["over_size"], checks["repositories"]) == (
+        3,
+        1,
+        1,
+    )  # one compaction says nothing of b
+    assert "1 of 3 texts are over their size; a bag of names holds 0." in report.as_markdown()
     assert (
-        "| codex, 3 compactions (3 with lines), 2 repositories | 100 | the restore text | 1.00 (1.00 to 1.00), 1.00 |"
-        in shown
+        "last tokens hold more in 1 of the 1 repositories with at least 2 compactions: a (lines, 50)."
+        in report.as_markdown()
     )
-    assert "| a | codex | 100 | 2 | 1.00 / 0.00 | 0.00 / 1.00 | line |" in shown
-    assert "| b |" not in shown  # one compaction says nothing of a repository
-    assert "1 of 3 texts over their size; held by a bag of names: 0" in shown
+    assert "bag@50" not in report.as_value()["clients"]["codex"]["all"]["texts"]
 
 
 def test_the_tables_of_a_repository_are_fitted_to_the_others_alone(tmp_path: Path) -> None:
@@ -55,17 +61,27 @@ def test_the_tables_of_a_repository_are_fitted_to_the_others_alone(tmp_path: Pat
     assert fold["two"] != fit_each_left_out(lessons, ["one"])["one"]
 
 
-def test_a_compaction_is_judged_by_all_texts_of_its_size(tmp_path: Path) -> None:
+def test_a_compaction_is_judged_by_the_tables_of_its_repository(tmp_path: Path) -> None:
+    from bench.fit_restore import using
+
     compacted_session().written(tmp_path / "one__a.jsonl")
-    sessions, _ = recorded_below(tmp_path, every_calls=10)
-    models = {"one": Models(weights.NAMES, weights.LINES)}
-    found = list(judged(sessions, models, [300, 3_000]))
-    assert [each.budget for each in found] == [300, 3_000]
-    for each in found:
-        assert each.tokens <= each.budget
-        assert each.held["both"] == each.held["today"] | each.held["restore"]
-        assert not each.held["bag"]
-    steps = sessions[0].steps
+    seen: list[object] = []
+
+    def written(*_: object) -> str:
+        seen.append(weights.NAMES)
+        return ""
+
+    mine = Models((1.0, ((0.0,),)), (1.0, ((0.0,),)))
+    before = weights.NAMES
+    measure([tmp_path], budgets=[50], restored=written, judging={"one": using(mine)}.__getitem__)
+    assert seen
+    assert all(table == mine.names for table in seen)
+    assert weights.NAMES is before
+
+
+def test_a_bag_of_names_keeps_its_size(tmp_path: Path) -> None:
+    path = compacted_session().written(tmp_path / "one__a.jsonl")
+    steps = steps_of(open_recording(path).entries)
     assert 0 < characters_per_4(bag_of_names(steps, 20)) <= 20
 
 
@@ -73,3 +89,7 @@ def test_one_repository_cannot_be_judged_by_others(tmp_path: Path, capsys: pytes
     compacted_session().written(tmp_path / "one__a.jsonl")
     assert main([str(tmp_path)]) == 1
     assert "sessions of two repositories" in capsys.readouterr().err
+    reading(range(15, 35)).write(tmp_path / "two__b.jsonl")
+    assert main([str(tmp_path), "--json", "--budget", "500"]) == 0
+    value = json.loads(capsys.readouterr().out)
+    assert value["clients"]["claude-code"]["repositories"].keys() == {"one"}

@@ -2,7 +2,8 @@
 
 For each compaction after at least 15 calls: the identifiers and lines of code that the agent had learned before and used
 in its next 30 calls. The texts are the client's own summary with what it attached, the same with the files that a client of
-today attaches, the last tokens of the history, `undrift.restore`, and that on top of the client of today.
+today attaches, the last tokens of the history, `undrift.restore`, and that on top of the client of today: by the client's
+profile, as the hooks write it, and as it would be if it knew what the client put back. A bag of names is the control.
 
 Law: only reads. `undrift.core.autopsy.used` says what a need is, and when a text holds it. Sessions continue and
 repeat each other: a compaction counts once.
@@ -10,6 +11,7 @@ repeat each other: a compaction counts once.
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -32,14 +34,17 @@ from undrift.recordings.figures import compaction_records, recorded_figures
 from undrift.recordings.files import open_recording
 from undrift.values.window import ContextEntry
 
-__all__ = ["BUDGETS_TOKENS", "CLIENTS", "RestoredText", "measure", "raw_tail"]
+__all__ = ["BUDGETS_TOKENS", "CLIENTS", "RestoredText", "bag_of_names", "measure", "raw_tail", "repository_of"]
 
 BUDGETS_TOKENS = (5_000, 10_000)
 CLIENTS = ("claude-code", "codex")
 """The formats whose compactions are judged."""
 
-RestoredText = Callable[[Sequence[ContextEntry], int, GivenBack], str]
-"""Writes a text of at most so many tokens from the entries before a compaction, beside what the client gives back."""
+RestoredText = Callable[[Sequence[ContextEntry], int, GivenBack, Sequence[str]], str]
+"""Writes a text of at most so many tokens from the entries before a compaction, beside what is in the new window.
+
+That is what the client keeps by its own rule, and the texts that are known to be there.
+"""
 
 _NOTHING = GivenBack()
 _LEAST_CALLS = 15
@@ -75,6 +80,7 @@ def measure(
     budgets: Sequence[int] = BUDGETS_TOKENS,
     clients: Collection[str] = CLIENTS,
     restored: RestoredText | None = None,
+    judging: Callable[[str], AbstractContextManager[object]] = nullcontext,
     progress: Callable[[str], None] = lambda _: None,
 ) -> RestoreReport:
     """Judge the texts at each compaction of the sessions.
@@ -84,6 +90,7 @@ def measure(
         budgets: The sizes of the restore texts, each at least 1 token of 4 characters.
         clients: Keys of `undrift.transcripts.FORMATS`; recordings of others are left out.
         restored: What writes the texts that are judged; None: `undrift.core.restore.restore`.
+        judging: What holds while the texts of a repository are written, such as tables that never saw it.
         progress: Called with the name of each file that is read.
 
     Raises:
@@ -100,7 +107,8 @@ def measure(
                 continue
             progress(path.name)
             try:
-                judged = list(_of_file(path, given, clients, texts))
+                with judging(repository_of(path)):
+                    judged = list(_of_file(path, given, clients, texts))
             except TranscriptError:
                 left_out["no recorded session"] += 1
                 continue
@@ -109,6 +117,12 @@ def measure(
                     found.append(one)
                 seen.add(key)
     return RestoreReport(tuple(found), sizes, left_out)
+
+
+def repository_of(path: Path) -> str:
+    """Return whose session a file holds: its name's part before ``__``, else the folder that it is in."""
+    name, mark, _ = path.name.partition("__")
+    return name if mark else path.parent.name
 
 
 def _of_file(
@@ -122,7 +136,6 @@ def _of_file(
     if recording.format not in clients or recorded.sub_agent:
         return
     records = compaction_records(recording, recorded)
-    repository, mark, _ = path.name.partition("__")
     for judged in _judged(steps_of(recording.entries), recording.compactions, records):
         needed = (judged.used.count("identifier"), judged.used.count("line"))
         if not any(needed):
@@ -136,7 +149,7 @@ def _of_file(
                 folder=given.name,
                 client=recording.format,
                 version=judged.record.version,
-                repository=repository if mark else path.parent.name,
+                repository=repository_of(path),
                 session=str(path),
                 needed=needed,
                 held={name: (one.identifiers, one.lines) for name, one in held.items()},
@@ -198,20 +211,29 @@ def _texts(
     native = judged.held(judged.native.texts, strict=False)
     yield "summary", native, judged.native.tokens
     attaches = gives_back.files and not judged.native.has_attached
-    files = files_put_back(entries) if attaches else ""
-    today = native | judged.held([files], strict=True)
-    today_tokens = judged.native.tokens + characters_per_4(files)
+    simulated = [files_put_back(entries)] if attaches else []
+    today = native | judged.held(simulated, strict=True)
+    today_tokens = judged.native.tokens + sum(map(characters_per_4, simulated))
     yield "today", today, today_tokens
     for tokens in budgets:
-        for name, text in (("tail", raw_tail(judged.before, tokens)), ("restore", restored(entries, tokens, _NOTHING))):
+        alone = {
+            "tail": raw_tail(judged.before, tokens),
+            "bag": bag_of_names(judged.before, tokens),
+            "restore": restored(entries, tokens, _NOTHING, ()),
+        }
+        for name, text in alone.items():
             yield f"{name}@{tokens}", judged.held([text], strict=True), characters_per_4(text)
-        beside = restored(entries, tokens, gives_back)
-        together = today | judged.held([beside], strict=True)
-        yield f"today_restore@{tokens}", together, today_tokens + characters_per_4(beside)
+        together = {
+            "today_restore": restored(entries, tokens, gives_back, ()),
+            "today_aware": restored(entries, tokens, gives_back, (*judged.native.texts, *simulated)),
+        }
+        for name, text in together.items():
+            held = today | judged.held([text], strict=True)
+            yield f"{name}@{tokens}", held, today_tokens + characters_per_4(text)
 
 
-def _restored(entries: Sequence[ContextEntry], tokens: int, gives_back: GivenBack) -> str:
-    return restore(entries, budget_tokens=tokens, count=characters_per_4, gives_back=gives_back).text
+def _restored(entries: Sequence[ContextEntry], tokens: int, gives_back: GivenBack, put_back: Sequence[str]) -> str:
+    return restore(entries, budget_tokens=tokens, count=characters_per_4, gives_back=gives_back, put_back=put_back).text
 
 
 def raw_tail(steps: Iterable[Step], budget_tokens: int) -> str:
@@ -225,3 +247,19 @@ def raw_tail(steps: Iterable[Step], budget_tokens: int) -> str:
             texts.append(step.entry.content[-left:])
             left -= len(step.entry.content)
     return "\n".join(reversed(texts))
+
+
+def bag_of_names(steps: Sequence[Step], budget_tokens: int) -> str:
+    """Return the newest names of a history without their lines, `budget_tokens` x 4 characters of them: it must hold nothing."""
+    names: dict[str, None] = {}
+    left = budget_tokens * 4
+    for step in reversed(steps):
+        if step.kind in ("silent", "system"):
+            continue
+        for kind, name in sorted(references_in(step.entry.content)):
+            if kind == "identifier" and name not in names:
+                left -= len(name) + 1
+                if left < 0:
+                    return " ".join(names)
+                names[name] = None
+    return " ".join(names)

@@ -8,7 +8,7 @@ import json
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import groupby, product
 from typing import Any
 
 __all__ = ["JudgedCompaction", "KINDS", "RestoreReport", "figures_of", "interval_of", "restore_tables"]
@@ -22,12 +22,19 @@ _WRITTEN, _READ = 1.25, 0.1
 _LEAST_OF_VERSIONS = 5
 """Neighbouring versions stand together until they have so many compactions."""
 
+_OURS, _TAIL, _CONTROL = "restore@", "tail@", "bag@"
+"""The names of texts before their size. The control must hold nothing: it has no row."""
+
+_LEAST_OF_REPOSITORY = 2
+"""With one compaction, a repository says nothing."""
+
 _WORDS = {
     "summary": "the client's own summary",
     "today": "summary and files, as a client of today",
     "tail": "the last {tokens:,} tokens",
     "restore": "the restore text of {tokens:,}",
     "today_restore": "today and the restore text of {tokens:,}",
+    "today_aware": "the same, if the text knew what was put back",
 }
 
 
@@ -76,11 +83,13 @@ class RestoreReport:
         clients = {}
         for client in sorted({one.client for one in self.found}):
             own = [one for one in self.found if one.client == client]
+            whole, repositories = figures_of(own), _grouped(own, lambda one: one.repository)
             clients[client] = {
-                "all": figures_of(own),
+                "all": whole,
+                "checks": _checks(own, whole, repositories),
                 "folders": _grouped(own, lambda one: one.folder),
                 "versions": {name: figures_of(some) for name, some in _by_version(own)},
-                "repositories": _grouped(own, lambda one: one.repository),
+                "repositories": repositories,
             }
         return {"budgets": list(self.budgets), "clients": clients, "left_out": dict(self.left_out)}
 
@@ -111,10 +120,51 @@ def restore_tables(value: Mapping[str, Any]) -> str:
             for name, some in figures["folders"].items():
                 rows += _rows(name, some)
         parts.append("\n".join((*_HEAD, *rows)))
+        parts.append(_checked(client, figures["checks"]))
         parts.append(_costs(client, figures["all"]))
         if len(figures["versions"]) > 1:
             parts.append(_versions(client, figures["versions"]))
     return "\n\n".join(parts)
+
+
+def _checks(
+    found: Sequence[JudgedCompaction], whole: Mapping[str, Any], repositories: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return what must not be: texts over their size, and repositories that the last tokens serve better than our text.
+
+    `whole`, `repositories`: the figures of all, and of each repository.
+    """
+    held = [(name, one) for one in found for name in one.held]
+    ours = [(one.tokens[name], int(name.partition("@")[2])) for name, one in held if name.startswith(_OURS)]
+    several = {name: one for name, one in repositories.items() if one["compactions"] >= _LEAST_OF_REPOSITORY}
+    below = []
+    for (repository, figures), name, kind in product(several.items(), whole["texts"], KINDS):
+        tail = figures["texts"].get(name.replace(_OURS, _TAIL), {}).get(kind)
+        if name.startswith(_OURS) and tail and (mine := figures["texts"][name][kind]["macro"]) < tail["macro"]:
+            about = {"repository": repository, "text": name, "kind": kind}
+            below.append({**about, "restore": mine, "tail": tail["macro"]})
+    cells = [row[kind] for row in whole["texts"].values() for kind in KINDS if kind in row]
+    return {
+        "texts": len(ours),
+        "over_size": sum(tokens > size for tokens, size in ours),
+        "held_by_bag": sum(sum(one.held[name]) for name, one in held if name.startswith(_CONTROL)),
+        "repositories": len(several),
+        "below_tail": below,
+        "widest_interval": round(max((cell["high"] - cell["low"] for cell in cells), default=0.0), 3),
+    }
+
+
+def _checked(client: str, checks: Mapping[str, Any]) -> str:
+    """Write the checks as a sentence or two."""
+    worse = [
+        f"{one['repository']} ({one['kind']}, {int(one['text'].partition('@')[2]):,})" for one in checks["below_tail"]
+    ]
+    return (
+        f"{client}: {checks['over_size']} of {checks['texts']} texts are over their size; a bag of names holds {checks['held_by_bag']}. The "
+        f"last tokens hold more in {len({one['repository'] for one in checks['below_tail']})} of the {checks['repositories']} repositories with at least {_LEAST_OF_REPOSITORY} "
+        f"compactions{': ' * bool(worse)}{', '.join(worse)}. "
+        f"The widest interval is {checks['widest_interval']:.2f}."
+    )
 
 
 def _versions(client: str, versions: Mapping[str, Any]) -> str:
@@ -168,7 +218,7 @@ def figures_of(found: Sequence[JudgedCompaction]) -> dict[str, Any]:
         "needs": {name: sum(one.needed[kind] for one in found) for kind, name in enumerate(KINDS)},
         "texts": {},
     }
-    for text in found[0].held if found else ():
+    for text in (name for name in (found[0].held if found else ()) if not name.startswith(_CONTROL)):
         row: dict[str, Any] = {}
         for kind, name in enumerate(KINDS):
             shares = [one.share(text, kind) for one in found]
