@@ -6,7 +6,7 @@ time, and what cannot be read is an act without a path, a command or a pattern.
 
 from undrift.profiles.acts import acts_of, bare_name, kind_of, tools_named
 from undrift.profiles.base import Act, ClientTool, GivenBack, Kind, PlanTool, Profile, Recall
-from undrift.profiles.known import is_set_up, is_sub_agent, profile_of
+from undrift.profiles.known import family_of, is_set_up, is_sub_agent, profile_of
 from undrift.profiles.outputs import printed
 from undrift.profiles.reading import is_reading
 from undrift.profiles.shell import ShellCommand, commands_of
@@ -25,6 +25,7 @@ __all__ = [
     "acts_of",
     "bare_name",
     "commands_of",
+    "family_of",
     "is_reading",
     "is_set_up",
     "is_sub_agent",

@@ -148,6 +148,7 @@ class Profile:
         systems: The beginnings of its system prompt; for clients that come under the name of an SDK.
         always_tools: Whether each request of a conversation offers tools, so that one without is a side request.
         sub_agent_headers: Headers that only a sub-agent's request has.
+        family_headers: The headers with a request's own session and with its parent's; empty where the client sends none.
         is_typed: Whether a text of the user, alone in its message, is what a person typed. False: it may be the output of a tool.
         set_up: The beginnings of texts that it writes in the user's name before the first words of the user.
         gives_up: The client ends a session after so many compactions in a row, each within three answers of the last; 0 for
@@ -163,6 +164,7 @@ class Profile:
     tools: tuple[ClientTool, ...] = ()
     always_tools: bool = False
     sub_agent_headers: tuple[str, ...] = ()
+    family_headers: tuple[str, str] = ("", "")
     recall: Recall = Recall()
     gives_back: GivenBack = GivenBack()
     gives_up: int = 0

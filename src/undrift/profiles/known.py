@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from undrift.profiles.base import Profile
 from undrift.profiles.table import PROFILES
 
-__all__ = ["is_set_up", "is_sub_agent", "profile_of"]
+__all__ = ["family_of", "is_set_up", "is_sub_agent", "profile_of"]
 
 _OPENING_CHARACTERS = 1_000
 _SET_UP = tuple(opening for profile in PROFILES.values() for opening in profile.set_up)
@@ -26,6 +26,16 @@ def profile_of(user_agent: str, system_texts: Iterable[str] = ()) -> Profile | N
 def is_sub_agent(headers: Mapping[str, str]) -> bool:
     """Tell whether a header says that a sub-agent sent the request. `headers`: by lower-case name."""
     return any(headers.get(name) for profile in PROFILES.values() for name in profile.sub_agent_headers)
+
+
+def family_of(user_agent: str, headers: Mapping[str, str]) -> tuple[str, str]:
+    """Return what a client calls the session of a request, and that of its parent; empty where it names none.
+
+    `headers`: by lower-case name.
+    """
+    profile = profile_of(user_agent)
+    own, parent = ("", "") if profile is None else profile.family_headers
+    return headers.get(own, ""), headers.get(parent, "")
 
 
 def is_set_up(text: str) -> bool:

@@ -31,6 +31,8 @@ class Ask:
     Args:
         deadline_s: On the monotonic clock; after it the caller no longer waits.
         needs: A field that the body must have.
+        own_name: What the client calls its session; empty if it does not say.
+        parent: What it calls the session that asked for this one, if a sub-agent asks.
         project: The place of the project that it belongs to, once that is known.
         has_turn: Whether it may take long now; see `MustWait`.
         found: The request and its session, from the call that raised `MustWait`.
@@ -45,6 +47,8 @@ class Ask:
     agent: str = ""
     is_sub: bool = False
     needs: str = ""
+    own_name: str = ""
+    parent: str = ""
     session_id: str = ""
     project: Place | None = None
     has_turn: bool = False

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from undrift.errors import Declined, InputError, StoreError, WireError
-from undrift.profiles import is_sub_agent
+from undrift.profiles import family_of, is_sub_agent
 from undrift.proxy import headers
 from undrift.proxy.answers import COME_BACK, Receive, Send, failure, respond
 from undrift.proxy.ask import Ask, Bypass, ManagedBody
@@ -241,6 +241,8 @@ class Exchange:
 
     def _asked(self, body: bytes) -> Ask:
         session, task = self._given.get("x-undrift-session", ""), self._given.get("x-undrift-task", "")
+        agent = self._given.get("user-agent", "")
+        own_name, parent = family_of(agent, self._given)
         return Ask(
             self._route.wire,
             body,
@@ -248,9 +250,11 @@ class Exchange:
             session[:_LONGEST_ID],
             task[:_LONGEST_ID],
             time.monotonic() + self._shared.config.deadline_s,
-            self._given.get("user-agent", ""),
+            agent,
             is_sub_agent(self._given),
             self._route.needs,
+            own_name[:_LONGEST_ID],
+            parent[:_LONGEST_ID],
         )
 
     async def _work(self, what: str, job: Callable[..., Any], ask: Ask, *more: Any) -> Any:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from undrift.proxy.naming import Kind, Name
 from undrift.session.lanes import Lane
+from undrift.window.session_log import SessionLog
 
 __all__ = ["GatewayLane", "LaneFigures"]
 
@@ -23,6 +24,8 @@ class LaneFigures:
     tokens_after: int = 0
     last_s: float = 0.0
     agent: str = ""  # of the newest request
+    own_name: str = ""  # by which its client calls the conversation
+    log: SessionLog | None = None  # of the session that was opened last
 
 
 GatewayLane = Lane[LaneFigures]

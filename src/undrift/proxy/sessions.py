@@ -15,6 +15,7 @@ from undrift.core.text.tokens import counter
 from undrift.errors import StoreError, TaskError, UndriftError
 from undrift.proxy import room
 from undrift.proxy.ask import Ask, Bypass, ManagedBody, MustWait
+from undrift.proxy.briefs import give_brief
 from undrift.proxy.config import GatewayConfig
 from undrift.proxy.costs import CostNotices
 from undrift.proxy.faults import Breaker, Breakers
@@ -274,6 +275,7 @@ class OpenSessions:
         """Open a session on its project's store; the session does not close the store."""
         store, clock = self._projects.store_of(lane.place), self._config.clock
         context = SessionContext.of(lane.found.session_id, store, settings, clock, home=lane.place)
+        lane.figures.log = context.log
         names_recall: RecallHint = "always" if self._config.recall_reachable else "offered"
         return Session(context, recognised=lane.found, names_recall=names_recall, closes_store=False)
 
@@ -291,13 +293,14 @@ class OpenSessions:
         if ask.task:
             _take_up(session, ask.task)
         self._costs.before(lane)
+        give_brief(self._lanes, lane, form, request, ask)
         prepared = session.prepare(request, wire=ask.wire, model=ask.model)
         lane.turn += 1
         body, restored, more = put_back(form, request, prepared.body, self._count)
         self._remember(lane, form, request)
         figures, kind = lane.figures, self._name(lane, form, request, ask)
         figures.requests[kind] += 1
-        figures.agent = ask.agent
+        figures.agent, figures.own_name = ask.agent, "" if kind == "side" else ask.own_name
         figures.tokens_before, figures.tokens_after = prepared.tokens_before, prepared.tokens_after + more
         figures.last_s = time.monotonic()
         if kind == "main":
