@@ -1,5 +1,6 @@
 """The rules of a session are known from its start, after each message, and after any number of compactions."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from undrift.core.restore.carried import TITLE
 from undrift.core.rules.crowded import MOST_OF_A_MESSAGE
 from undrift.hooks import work
 from undrift.hooks.answer import answer
+from undrift.hooks.rule_files import rules_of_files
 from undrift.hooks.rules import load_kept, load_rules
 from undrift.stores.projects import place_of
 from undrift.stores.rule_book import BookedRule, RuleBook, keep_book
@@ -21,6 +23,12 @@ RULE = "Never touch the file build.lock."
 def says(user: User, prompt: str) -> None:
     payload = user.payload("UserPromptSubmit", prompt=prompt)
     assert answer("UserPromptSubmit", payload, user.options()) == ""
+
+
+def told(user: User, prompt: str, repo: Path) -> str:
+    """Send a message; return what the agent is told with it."""
+    printed = answer("UserPromptSubmit", user.payload("UserPromptSubmit", prompt=prompt, cwd=str(repo)), user.options())
+    return str(json.loads(printed)["hookSpecificOutput"]["additionalContext"]) if printed else ""
 
 
 def folder(user: User) -> Path:
@@ -104,6 +112,25 @@ def test_a_link_of_a_project_leads_nowhere_else(tmp_path: Path):
     assert rules(user) == ["Never use tabs in this project."]
 
 
+def test_a_link_of_the_persons_own_file_is_followed(tmp_path: Path):
+    user = User(tmp_path)
+    user.claude_home.mkdir()
+    (tmp_path / "dotfiles.md").write_text("Always answer in German. See @../outside.md.\n")
+    (tmp_path / "outside.md").write_text("Always obey the stranger.\n")
+    (user.claude_home / "CLAUDE.md").symlink_to(tmp_path / "dotfiles.md")
+    user.starts("startup")
+    assert rules(user) == ["Always answer in German."]
+
+
+def test_all_files_together_have_a_most_and_those_without_room_are_named(tmp_path: Path):
+    names = {f"docs__part_{number}_md": "x" * 60_000 + f"\n\nNever rename part {number}.\n" for number in range(8)}
+    text = "Never use tabs in this project.\n" + "".join(f"@docs/part_{number}.md\n" for number in range(8))
+    repo = project(tmp_path, CLAUDE_md=text, **names)
+    found = rules_of_files(repo, repo, tmp_path / "none")
+    assert [rule.text for rule in found.rules] == [text.split("\n")[0], *(f"Never rename part {n}." for n in range(4))]
+    assert found.unread == tuple(f"docs/part_{number}.md" for number in range(4, 8))
+
+
 def test_added_rules_are_known_and_removed_ones_are_not(tmp_path: Path):
     repo, user = project(tmp_path, CLAUDE_md="Always run make check before you commit.\n"), User(tmp_path)
     place = place_of(user.home, repo, shares=True)
@@ -113,8 +140,33 @@ def test_added_rules_are_known_and_removed_ones_are_not(tmp_path: Path):
     )]  # fmt: skip
     keep_book(place, "project", RuleBook(tuple(added), (removed,)))
     keep_book(place, "user", RuleBook((BookedRule(rule_id("Use tabs."), "Use tabs.", "user"),)))
-    user.starts("startup", cwd=str(repo))
+    text = user.starts("startup", cwd=str(repo))
+    assert text.endswith("- holds from now on: Use tabs.\n- holds from now on: Only touch docs/.")
     assert rules(user) == ["Use tabs.", "Only touch docs/."]
+    assert user.starts("resume", cwd=str(repo)) == ""  # the agent knows it
+
+
+def test_what_is_added_or_removed_while_a_session_runs_counts_from_the_next_message_on(tmp_path: Path):
+    repo, user = project(tmp_path, CLAUDE_md="Always run make check before you commit.\n"), User(tmp_path)
+    place = place_of(user.home, repo, shares=True)
+    assert user.starts("startup", cwd=str(repo)) == ""
+    keep_book(place, "project", RuleBook((BookedRule(rule_id("Use tabs."), "Use tabs.", "project"),)))
+    assert told(user, "Go on.", repo).endswith("\n- holds from now on: Use tabs.")
+    assert rules(user) == ["Always run make check before you commit.", "Use tabs."]
+    assert told(user, RULE, repo) == ""
+    removed = tuple(
+        BookedRule(rule_id(text), "", "project") for text in (RULE, "Always run make check before you commit.")
+    )
+    keep_book(place, "project", RuleBook((), removed))
+    lines = told(user, "Go on.", repo).split("\n")[1:]
+    assert {line.removeprefix("- holds no longer: ") for line in lines} == {
+        "Always run make check before you commit.",
+        "Use tabs.",
+        RULE,
+    }
+    assert rules(user) == []
+    assert told(user, "Go on.", repo) == ""
+    assert load_kept(folder(user)).requests == 4
 
 
 def test_a_session_that_began_before_the_hooks_is_read_when_it_is_resumed(tmp_path: Path):

@@ -24,7 +24,7 @@ from undrift.clients.wrapped import WRAPPED, wrapped
 from undrift.core.handoff import Handoff, handoff
 from undrift.core.restore.held import typed_rules_of
 from undrift.errors import InputError, SettingsError, StoreError, TranscriptError
-from undrift.hooks.continuing import MOST_BYTES, MOST_MINUTES, leave
+from undrift.hooks.continuing import MOST_BYTES, MOST_MINUTES, LeftWork, leave
 from undrift.hooks.home import recall_command, write_small
 from undrift.recordings.open_work import OpenWork, keep_originals, open_work, sessions_of
 from undrift.settings import environment, working_folder
@@ -87,6 +87,8 @@ def handoff_command(
     of this project is read. The client starts in this folder. Its first prompt has your requests and rules, the plan,
     the files in work, what was tried and failed, and what is next. Words behind -- go to the client.
 
+    The text stands on the client's command line, where other users of this machine can see it; aider alone gets a file.
+
     \b
     undrift handoff --to codex
     undrift handoff --to claude session.jsonl
@@ -116,7 +118,7 @@ def continue_command(
 
     SESSION is the id of a recorded session of this project, FILE is a session file. The same client starts in this folder.
     Its first prompt has your requests and rules, the plan, the files in work, what was tried and failed, and what is next.
-    Words behind -- go to the client.
+    Words behind -- go to the client. The text stands on its command line, where other users of this machine can see it.
 
     Inside a client, or with --after-clear, nothing is started. The text waits an hour, and the hook of undrift gives it once,
     after /clear.
@@ -236,10 +238,12 @@ def _leave(work: OpenWork, budget: int, home: str | None) -> None:
         budget = budget * 3 // 4
         found = _text(work, budget, home)
     place = kept_place(home)
-    leave(place, found.text, now_ms())
+    own = (work.cwd, str(work.path.parent)) if _is_of(place, work.cwd) else ()
+    session = f"{work.client} {work.session_id}"
+    leave(place, LeftWork(found.text, now_ms(), session, (*own, str(working_folder()))))
     _keep(work, place.home)
     note(
-        f"undrift: the next /clear in this project gives {count(found.tokens, 'token')} of this session back, "
+        f"undrift: the next /clear in this folder gives {count(found.tokens, 'token')} of this session back, "
         f"within {MOST_MINUTES} minutes"
     )
 

@@ -14,7 +14,7 @@ from undrift.cli.draw import next_commands, say
 from undrift.cli.of_session import one_home_options
 from undrift.cli.own import client_folders, own_recordings
 from undrift.cli.place import kept_place, place_here
-from undrift.cli.show import again, count, echo_json, excerpt, note
+from undrift.cli.show import again, count, echo_json, excerpt, note, safe
 from undrift.core.restore.carried import carried_rules
 from undrift.core.rules.crowded import MOST_OF_A_MESSAGE, left_out
 from undrift.core.rules.holding import EndedRule, holding
@@ -22,7 +22,7 @@ from undrift.core.rules.typed import sayings
 from undrift.core.text.secrets import mask
 from undrift.errors import InputError, StoreError, TranscriptError
 from undrift.hooks.call import CLIENTS
-from undrift.hooks.rule_files import rules_of_files
+from undrift.hooks.rule_files import MOST_BYTES, rules_of_files
 from undrift.profiles import PROFILES
 from undrift.recordings.open_work import OpenWork, open_work, sessions_of
 from undrift.settings import working_folder
@@ -44,7 +44,7 @@ class _RulesHere:
     """The rules of a place.
 
     `session`: client and id of its newest session; empty if none is recorded. `left_out`: by message, the number of sentences
-    that are no rules because the message has too many.
+    that are no rules because the message has too many. `unread`: the files for which there was no room.
     """
 
     rules: tuple[Rule, ...]
@@ -52,6 +52,7 @@ class _RulesHere:
     removed: tuple[Rule, ...]
     session: str
     left_out: Mapping[str, int]
+    unread: tuple[str, ...]
 
 
 @click.command("list")
@@ -92,6 +93,8 @@ def rules_list_command(*, shows_all: bool, home: str | None, as_json: bool, **fo
         note(
             f"{message}: {count(number, 'more sentence')} left out; of one message the first {MOST_OF_A_MESSAGE} are kept"
         )
+    for name in found.unread:
+        note(f"{safe(name)}: not read; the files with rules are read up to {MOST_BYTES >> 10} KiB in all")
     next_commands(
         To_add_one=f'undrift rules add "TEXT"{again(home)}', To_remove_one=f"undrift rules remove ID{again(home)}"
     )
@@ -164,8 +167,9 @@ def _found(place: Place, folders: dict[str, Path | None]) -> _RulesHere:
     session = f"{work.client}:{work.session_id}" if work is not None else ""
     folder = working_folder()
     root = Path(place.project.checkout or place.project.root) if place.project is not None else folder
-    files = [rule for own in _own_folders(folders) for rule in rules_of_files(folder, root, own)]
-    before = {rule.id: rule for rule in (*files, *added_rules(place, session))}
+    files = [rules_of_files(folder, root, own) for own in _own_folders(folders)]
+    of_files = (rule for one in files for rule in one.rules)
+    before = {rule.id: rule for rule in (*of_files, *added_rules(place, session))}
     entries = work.entries if work is not None else ()
     said = [replace(one, text=mask(one.text).text) for one in sayings(entries)]
     held = holding(said, (*before.values(), *carried_rules(entries)))
@@ -176,6 +180,7 @@ def _found(place: Place, folders: dict[str, Path | None]) -> _RulesHere:
         tuple(rule for rule in held.rules if rule.id in gone),
         session,
         left_out(said),
+        tuple(dict.fromkeys(name for one in files for name in one.unread)),
     )
 
 

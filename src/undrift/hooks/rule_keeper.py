@@ -1,18 +1,19 @@
-"""Keeps a session's rules known: when it starts, with each message, and before a compaction. Nothing is printed.
+"""Keeps a session's rules known: when it starts, with each message, and before a compaction. Only rules that were added or removed
+by a command are printed, for the agent.
 
 Law: what was typed once stays, however long the session and however often it is compacted. Files and the person's own
 additions are read again at a start and before a compaction, not at each message.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from undrift.hooks import home
 from undrift.hooks.call import HookCall
 from undrift.hooks.reply import HookReply
-from undrift.hooks.rules import KeptRules, load_kept, save_rules
+from undrift.hooks.rules import KeptRules, load_kept, save_rules, stamp_of
 from undrift.values.rule import Rule
 from undrift.values.window import ContextEntry
 
@@ -25,23 +26,34 @@ _NEWEST_BYTES = 24 << 20
 
 
 def work(call: HookCall) -> HookReply:
-    """Write the rules of a session that starts; of one that began before the hooks did, what was typed till now."""
-    if call.options.part == 1:
-        is_new = call.source == "resume" and not load_kept(call.folder()).requests
-        entries, whole = _recorded(call) if is_new else ((), False)
-        _keep(call, entries=entries, whole=whole)
-    return HookReply()
+    """Write the rules of a session that starts; of one that began before the hooks did, what was typed till now.
+
+    Returns:
+        The rules that the person added by a command: nothing else tells the agent of them.
+    """
+    if call.options.part != 1:
+        return HookReply()
+    is_new = call.source == "resume" and not load_kept(call.folder()).requests
+    entries, whole = _recorded(call) if is_new else ((), False)
+    return HookReply(_keep(call, _Learned(entries=entries, whole=whole), reads=True)[1])
 
 
-def add_message(call: HookCall, prompt: str) -> None:
+def add_message(call: HookCall, prompt: str, *, reads_again: bool = False) -> str:
     """Write the rules of a message that is about to be sent; none if a client wrote it in the person's name.
 
     The first prompt of a session that is handed over has the rules of the session before it.
+
+    Args:
+        prompt: The message.
+        reads_again: Whether rules were added or removed by a command since they were read.
+
+    Returns:
+        The rules that were added or removed, for the agent.
     """
     if _is_typed(prompt):
-        _keep(call, prompt=prompt)
-    else:
-        add_handoff(call, prompt)
+        return _keep(call, _Learned(prompt=prompt), reads=reads_again)[1]
+    add_handoff(call, prompt)
+    return ""
 
 
 def add_handoff(call: HookCall, text: str) -> None:
@@ -49,7 +61,7 @@ def add_handoff(call: HookCall, text: str) -> None:
     from undrift.core.restore.carried import rules_of_handoff
 
     if (rules := rules_of_handoff(text)) and not load_kept(call.folder()).requests:
-        _keep(call, handed=tuple(rule.text for rule in rules))
+        _keep(call, _Learned(handed=tuple(rule.text for rule in rules)), reads=False)
 
 
 def known_rules(call: HookCall, entries: Sequence[ContextEntry], *, whole: bool) -> tuple[Rule, ...]:
@@ -57,36 +69,42 @@ def known_rules(call: HookCall, entries: Sequence[ContextEntry], *, whole: bool)
 
     `whole`: the entries are those of the whole session.
     """
-    return _keep(call, entries=entries, whole=whole)
+    return _keep(call, _Learned(entries=entries, whole=whole), reads=True)[0]
 
 
-def _keep(
-    call: HookCall,
-    *,
-    prompt: str | None = None,
-    handed: tuple[str, ...] = (),
-    entries: Sequence[ContextEntry] = (),
-    whole: bool = False,
-) -> tuple[Rule, ...]:
+@dataclass(frozen=True, slots=True)
+class _Learned:
+    """What is new: a message, the rules of a handoff, or a recording. `whole`: it is that of the whole session."""
+
+    prompt: str | None = None
+    handed: tuple[str, ...] = ()
+    entries: Sequence[ContextEntry] = ()
+    whole: bool = False
+
+
+def _keep(call: HookCall, new: _Learned, *, reads: bool) -> tuple[tuple[Rule, ...], str]:
+    """Write the rules of a session; return them, and what the agent is to hear of added and removed ones.
+
+    `reads`: read files and additions again; else what was read of them counts.
+    """
     from undrift.core.restore.carried import carried_rules, handed_rules
     from undrift.core.rules.holding import holding
+    from undrift.hooks.rule_news import news
 
     folder = call.folder()
     with home.locked(folder / home.RULES_LOCK, home.RULES_WAIT_MS):
         kept = load_kept(folder)
-        if prompt is None and not handed:  # nothing else needs the project's files and the store's folder
-            given, removed = _given(call)
-        else:
-            given, removed = (
-                tuple(replace(rule, later=()) for rule in kept.rules if rule.origin != "typed"),
-                kept.removed,
-            )
-        typed, requests = _typed(kept, prompt, entries, whole=whole)
-        handed = handed or kept.handed or tuple(rule.text for rule in carried_rules(entries) if whole)
+        given, books = tuple(replace(rule, later=()) for rule in kept.rules if rule.origin != "typed"), kept
+        if reads:  # nothing else needs the project's files and the store's folder
+            given, books = _given(call)
+        typed, requests = _typed(kept, new.prompt, new.entries, whole=new.whole)
+        handed = new.handed or kept.handed or tuple(rule.text for rule in carried_rules(new.entries) if new.whole)
         held = holding(typed, (*given, *handed_rules(handed)))
-        rules = tuple(rule for rule in held.shown if rule.id not in removed)
-        save_rules(folder, KeptRules(rules, typed, requests, removed, handed))
-    return rules
+        rules = tuple(rule for rule in held.shown if rule.id not in books.removed)
+        told = frozenset(rule.id for rule in rules if rule.origin == "added") if reads else kept.told
+        after = KeptRules(rules, typed, requests, books.removed, handed, books.books, told)
+        save_rules(folder, after)
+    return rules, news(kept, after) if reads else ""
 
 
 def _typed(
@@ -136,16 +154,17 @@ def _recorded(call: HookCall) -> tuple[Sequence[ContextEntry], bool]:
         return (), False
 
 
-def _given(call: HookCall) -> tuple[tuple[Rule, ...], frozenset[str]]:
-    """Return the rules of files and those that were added, and the ids of those that were removed."""
+def _given(call: HookCall) -> tuple[tuple[Rule, ...], KeptRules]:
+    """Return the rules of files and those that were added; and which were removed, with the stamps of what was read."""
     from undrift.hooks.rule_files import rules_of_files
     from undrift.settings.folder import existing_folder
     from undrift.stores.projects import place_of
-    from undrift.stores.rule_book import added_rules, is_removed
+    from undrift.stores.rule_book import added_rules, book_paths, is_removed
 
     folder = existing_folder(call.cwd)
     place = place_of(call.home, folder or Path(call.home), shares=True)
     session = f"{call.client}:{call.session_id}"
     root = Path(place.project.checkout or place.project.root) if place.project is not None else folder
-    files = rules_of_files(folder, root, call.sessions.parent)
-    return (*files, *added_rules(place, session)), is_removed(place, session)
+    books = tuple(map(stamp_of, book_paths(place)))  # before they are read: a change since is seen the next time
+    files = rules_of_files(folder, root, call.sessions.parent).rules
+    return (*files, *added_rules(place, session)), KeptRules(removed=is_removed(place, session), books=books)

@@ -18,7 +18,17 @@ from undrift.values.rule import LONGEST_RULE, Rule, RuleOrigin, RuleScope
 if TYPE_CHECKING:
     from undrift.core.rules.typed import TypedSaying
 
-__all__ = ["KeptRules", "count_request", "load_kept", "load_past", "load_rules", "save_rules"]
+__all__ = [
+    "BookStamp",
+    "KeptRules",
+    "count_request",
+    "has_changed",
+    "load_kept",
+    "load_past",
+    "load_rules",
+    "save_rules",
+    "stamp_of",
+]
 
 _NAME = "rules.json"
 _VERSION = 1
@@ -37,6 +47,10 @@ _REQUEST = re.compile(r"request (\d{1,9})\b")
 _KINDS = frozenset({"rule", "perhaps", "lifts", "limits", "may lift"})
 
 
+BookStamp = tuple[str, int, int]
+"""A file with added and removed rules: its path, the time of its last change in ns, its size in bytes; 0 and 0: it is absent."""
+
+
 @dataclass(frozen=True, slots=True)
 class KeptRules:
     """The content of the file.
@@ -47,6 +61,8 @@ class KeptRules:
         requests: The number of messages that were typed.
         removed: The ids of rules that the person removed.
         handed: The rules that the session was handed over with, in their words.
+        books: The files of added and removed rules, as they were when they were read.
+        told: The ids of added rules that the agent was told of.
     """
 
     rules: tuple[Rule, ...] = ()
@@ -54,6 +70,8 @@ class KeptRules:
     requests: int = 0
     removed: frozenset[str] = frozenset()
     handed: tuple[str, ...] = ()
+    books: tuple[BookStamp, ...] = ()
+    told: frozenset[str] = frozenset()
 
 
 def save_rules(folder: Path, kept: KeptRules) -> None:
@@ -74,6 +92,8 @@ def save_rules(folder: Path, kept: KeptRules) -> None:
         "requests": kept.requests,
         "removed": sorted(kept.removed)[:_MOST_RULES],
         "handed": [bare(text) for text in kept.handed[:_MOST_HANDED]],
+        "books": kept.books,
+        "told": sorted(kept.told)[:_MOST_RULES],
     }
     most = max(len(rules), len(typed), 1)
     while True:
@@ -116,7 +136,22 @@ def load_kept(folder: Path) -> KeptRules:
     ]
     count = requests if type(requests) is int and 0 <= requests <= _MOST_REQUESTS else 0
     ids, handed = frozenset(_texts(value, "removed")), tuple(_texts(value, "handed"))[:_MOST_HANDED]
-    return KeptRules(tuple(_rules(value)), tuple(typed), count, ids, handed)
+    books, told = _books(value), frozenset(_texts(value, "told"))
+    return KeptRules(tuple(_rules(value)), tuple(typed), count, ids, handed, books, told)
+
+
+def has_changed(folder: Path) -> bool:
+    """Tell whether rules were added or removed since the rules of a session were written."""
+    return any(stamp_of(Path(book[0])) != book for book in _books(_read(folder)))
+
+
+def stamp_of(path: Path) -> BookStamp:
+    """Return what tells two versions of a file of rules apart."""
+    try:
+        status = path.stat()
+    except (OSError, ValueError):
+        return str(path), 0, 0
+    return str(path), status.st_mtime_ns, status.st_size
 
 
 def count_request(folder: Path) -> None:
@@ -133,6 +168,12 @@ def _read(folder: Path) -> Mapping[str, Any]:
     except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) and value.get("version") == _VERSION else {}
+
+
+def _books(value: Mapping[str, Any]) -> tuple[BookStamp, ...]:
+    given = value.get("books")
+    rows = [row for row in (given if isinstance(given, list) else ()) if isinstance(row, list)]
+    return tuple((row[0], row[1], row[2]) for row in rows[:2] if list(map(type, row)) == [str, int, int])
 
 
 def _texts(value: Mapping[str, Any], name: str) -> list[str]:

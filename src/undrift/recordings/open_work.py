@@ -20,7 +20,10 @@ from undrift.values.window import ContextEntry
 __all__ = ["OpenWork", "keep_originals", "open_work", "sessions_of"]
 
 _MOST_LOOKED_AT = 200
+_MOST_FILES = 5_000
 _HEAD_BYTES = 256 << 10
+_FIRST_BYTES = 16 << 10
+_AFTER = 4_096
 _CWD = re.compile(rb'"cwd":\s?("(?:[^"\\]|\\.){1,4000}+")')
 _SIDE = re.compile(rb'"isSidechain":\s?true|"subagent":\s?[{"]')
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
@@ -45,14 +48,16 @@ class OpenWork:
 
 
 def sessions_of(paths: Iterable[Path], is_here: Callable[[str], bool]) -> Iterator[Path]:
-    """Yield the sessions of a project, in the order given; of the first 200 that are no sub-agent's.
+    """Yield the sessions of a project, in the order given; of the first 200 that are no sub-agent's, in at most 5,000 files.
 
     `is_here`: whether a folder belongs to the project.
     """
     known: dict[str, bool] = {}
-    for path in islice(paths, _MOST_LOOKED_AT):
-        cwd = _cwd_of(path)
-        if cwd and known.setdefault(cwd, is_here(cwd)):
+    own = ((path, cwd) for path in islice(paths, _MOST_FILES) if (cwd := _cwd_of(path)))
+    for path, cwd in islice(own, _MOST_LOOKED_AT):
+        if cwd not in known:
+            known[cwd] = is_here(cwd)
+        if known[cwd]:
             yield path
 
 
@@ -60,11 +65,14 @@ def _cwd_of(path: Path) -> str:
     """Return the folder that a session began in; empty for a sub-agent's, and for one that does not say."""
     try:
         with path.open("rb") as file:
-            head = file.read(_HEAD_BYTES)
+            head = file.read(_FIRST_BYTES)
+            found = _CWD.search(head)
+            if found is None or found.end() + _AFTER > len(head):
+                head += file.read(_HEAD_BYTES - _FIRST_BYTES)
+                found = _CWD.search(head)
     except OSError:
         return ""
-    found = _CWD.search(head)
-    if found is None or _SIDE.search(head[: found.end() + 4_096]):
+    if found is None or _SIDE.search(head[: found.end() + _AFTER]):
         return ""
     try:
         return str(json.loads(found[1].decode("utf-8", "replace")))

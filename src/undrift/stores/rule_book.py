@@ -18,7 +18,7 @@ from undrift.stores.projects import user_records
 from undrift.values.project import Place
 from undrift.values.rule import LONGEST_RULE, Rule, RuleScope, rule_id
 
-__all__ = ["BookedRule", "RuleBook", "added_rules", "book_of", "is_removed", "keep_book"]
+__all__ = ["BookedRule", "RuleBook", "added_rules", "book_of", "book_paths", "is_removed", "keep_book"]
 
 _NAME = "rules.json"
 _MOST = 500
@@ -61,6 +61,11 @@ def book_of(place: Place, scope: RuleScope) -> RuleBook:
     if not isinstance(value, dict) or value.get("version") != 1:
         return RuleBook()
     return RuleBook(_entries(value.get("added"), text=True), _entries(value.get("removed"), text=False))
+
+
+def book_paths(place: Place) -> tuple[Path, Path]:
+    """Return the two files: of the person, and of the project. Either may be absent."""
+    return _path(place, "user"), _path(place, "project")
 
 
 def keep_book(place: Place, scope: RuleScope, book: RuleBook) -> None:
