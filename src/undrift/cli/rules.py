@@ -129,7 +129,9 @@ def rules_add_command(*, text: str, scope: str, home: str | None, as_json: bool,
         echo_json({"id": entry.id, "text": words, "scope": scope, "session": session, "brought_back": was_removed})
         return
     click.echo(entry.id)
-    note(f"It holds from the next start or compaction on. To see all: undrift rules{again(home)}")
+    note(
+        f"Claude Code hears of it with your next message, Codex at the next start or compaction. To see all: undrift rules{again(home)}"
+    )
 
 
 @click.command("remove")

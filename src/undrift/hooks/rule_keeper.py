@@ -74,7 +74,7 @@ def known_rules(call: HookCall, entries: Sequence[ContextEntry], *, whole: bool)
 
 @dataclass(frozen=True, slots=True)
 class _Learned:
-    """What is new: a message, the rules of a handoff, or a recording. `whole`: it is that of the whole session."""
+    """The news: a message, the rules of a handoff, or a recording. `whole`: it is that of the whole session."""
 
     prompt: str | None = None
     handed: tuple[str, ...] = ()
@@ -101,8 +101,8 @@ def _keep(call: HookCall, new: _Learned, *, reads: bool) -> tuple[tuple[Rule, ..
         handed = new.handed or kept.handed or tuple(rule.text for rule in carried_rules(new.entries) if new.whole)
         held = holding(typed, (*given, *handed_rules(handed)))
         rules = tuple(rule for rule in held.shown if rule.id not in books.removed)
-        told = frozenset(rule.id for rule in rules if rule.origin == "added") if reads else kept.told
-        after = KeptRules(rules, typed, requests, books.removed, handed, books.books, told)
+        known = frozenset(rule.id for rule in rules if rule.origin == "added") if reads else kept.known
+        after = KeptRules(rules, typed, requests, books.removed, handed, books.books, known)
         save_rules(folder, after)
     return rules, news(kept, after) if reads else ""
 

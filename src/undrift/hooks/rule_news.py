@@ -1,6 +1,6 @@
-"""Says to the agent which rules the person added or removed by a command since it was last told. Pure.
+"""Says to the agent which rules the person added or removed by a command since it last heard of them. Pure.
 
-Law: a rule is said whole and once, in the person's words. What there is no room for is counted.
+Law: a rule is said whole and once, in the person's words. The others are counted.
 """
 
 from collections.abc import Sequence
@@ -17,17 +17,17 @@ _MOST_CHARACTERS = 6_000
 def news(before: KeptRules, after: KeptRules) -> str:
     """Return the text for the agent; empty if it knows them all.
 
-    `after`: what holds now. An added rule that stands in `told` of `before` was said.
+    `after`: what holds now. An added rule that stands in `known` of `before` was said.
     """
     holding = {rule.id for rule in after.rules}
-    added = [rule for rule in after.rules if rule.origin == "added" and rule.id not in before.told]
+    added = [rule for rule in after.rules if rule.origin == "added" and rule.id not in before.known]
     gone = [
         rule
         for rule in before.rules
         if rule.id not in holding
         and rule.sure
         and not rule.lifts
-        and (rule.id in after.removed - before.removed or (rule.origin == "added" and rule.id in before.told))
+        and (rule.id in after.removed - before.removed or (rule.origin == "added" and rule.id in before.known))
     ]
     lines = [*_lines("holds from now on", added), *_lines("holds no longer", gone)]
     return "\n".join([_TITLE, *_fitting(lines)]) if lines else ""

@@ -62,7 +62,7 @@ class KeptRules:
         removed: The ids of rules that the person removed.
         handed: The rules that the session was handed over with, in their words.
         books: The files of added and removed rules, as they were when they were read.
-        told: The ids of added rules that the agent was told of.
+        known: The ids of added rules that the agent has heard of.
     """
 
     rules: tuple[Rule, ...] = ()
@@ -71,7 +71,7 @@ class KeptRules:
     removed: frozenset[str] = frozenset()
     handed: tuple[str, ...] = ()
     books: tuple[BookStamp, ...] = ()
-    told: frozenset[str] = frozenset()
+    known: frozenset[str] = frozenset()
 
 
 def save_rules(folder: Path, kept: KeptRules) -> None:
@@ -93,7 +93,7 @@ def save_rules(folder: Path, kept: KeptRules) -> None:
         "removed": sorted(kept.removed)[:_MOST_RULES],
         "handed": [bare(text) for text in kept.handed[:_MOST_HANDED]],
         "books": kept.books,
-        "told": sorted(kept.told)[:_MOST_RULES],
+        "known": sorted(kept.known)[:_MOST_RULES],
     }
     most = max(len(rules), len(typed), 1)
     while True:
@@ -136,8 +136,8 @@ def load_kept(folder: Path) -> KeptRules:
     ]
     count = requests if type(requests) is int and 0 <= requests <= _MOST_REQUESTS else 0
     ids, handed = frozenset(_texts(value, "removed")), tuple(_texts(value, "handed"))[:_MOST_HANDED]
-    books, told = _books(value), frozenset(_texts(value, "told"))
-    return KeptRules(tuple(_rules(value)), tuple(typed), count, ids, handed, books, told)
+    books, known = _books(value), frozenset(_texts(value, "known"))
+    return KeptRules(tuple(_rules(value)), tuple(typed), count, ids, handed, books, known)
 
 
 def has_changed(folder: Path) -> bool:
