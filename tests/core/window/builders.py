@@ -1,7 +1,7 @@
 """Windows and turns of plain values, for the tests of the passes. One token a character; message n has the id `m<n>`."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import fields, replace
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -116,7 +116,7 @@ def noted(name: str, text: str, *, anchor: str, **detail: Any) -> Decision:
     return Decision(entry_id, "noted", name, -len(text), f"ref:{entry_id}", more)
 
 
-_RULES = {field.name: getattr(Settings(), field.name) for field in fields(Rules)}
+_RULES = asdict(Rules.of(Settings()))
 
 
 def turn_of(budget_tokens: int = 1_000_000, *, rules: Mapping[str, Any] | None = None, **given: Any) -> Turn:
