@@ -217,7 +217,7 @@ def test_over_http_the_provider_is_sent_what_it_is_sent_without(tmp_path: Path, 
         place = tmp_path / kind.__name__
         sizes = ClientWindow(24_000, 36_000, 167_000)
         session_id = "00000007-0000-4000-8000-000000000001"
-        one = GatewayClient(session_id, "/work", sizes, name=client, is_keeping=True, way=kind(client, place))
+        one = GatewayClient(session_id, "/repo", sizes, name=client, is_keeping=True, way=kind(client, place))
         with closing(one):
             one.begin()
             for event in scene.windows[0]:
@@ -235,7 +235,7 @@ def test_over_http_the_provider_is_sent_what_it_is_sent_without(tmp_path: Path, 
 
 def test_a_text_that_the_client_did_not_send_is_undrifts(tmp_path: Path):
     sizes = ClientWindow(24_000, 36_000, 167_000)
-    one = GatewayClient("s", "/work", sizes, name="claude", way=_Adds())
+    one = GatewayClient("s", "/repo", sizes, name="claude", way=_Adds())
     one.begin()
     one.happen(SceneEvent("typed", "Hello."))
     assert one.seen()[-2:] == [SeenText("typed", "Hello."), SeenText("given", "\n## Rules\nAdded.")]
