@@ -25,7 +25,7 @@ def says(user: User, prompt: str) -> None:
     assert answer("UserPromptSubmit", payload, user.options()) == ""
 
 
-def told(user: User, prompt: str, repo: Path) -> str:
+def heard(user: User, prompt: str, repo: Path) -> str:
     """Send a message; return what the agent is told with it."""
     printed = answer("UserPromptSubmit", user.payload("UserPromptSubmit", prompt=prompt, cwd=str(repo)), user.options())
     return str(json.loads(printed)["hookSpecificOutput"]["additionalContext"]) if printed else ""
@@ -151,21 +151,21 @@ def test_what_is_added_or_removed_while_a_session_runs_counts_from_the_next_mess
     place = place_of(user.home, repo, shares=True)
     assert user.starts("startup", cwd=str(repo)) == ""
     keep_book(place, "project", RuleBook((BookedRule(rule_id("Use tabs."), "Use tabs.", "project"),)))
-    assert told(user, "Go on.", repo).endswith("\n- holds from now on: Use tabs.")
+    assert heard(user, "Go on.", repo).endswith("\n- holds from now on: Use tabs.")
     assert rules(user) == ["Always run make check before you commit.", "Use tabs."]
-    assert told(user, RULE, repo) == ""
+    assert heard(user, RULE, repo) == ""
     removed = tuple(
         BookedRule(rule_id(text), "", "project") for text in (RULE, "Always run make check before you commit.")
     )
     keep_book(place, "project", RuleBook((), removed))
-    lines = told(user, "Go on.", repo).split("\n")[1:]
+    lines = heard(user, "Go on.", repo).split("\n")[1:]
     assert {line.removeprefix("- holds no longer: ") for line in lines} == {
         "Always run make check before you commit.",
         "Use tabs.",
         RULE,
     }
     assert rules(user) == []
-    assert told(user, "Go on.", repo) == ""
+    assert heard(user, "Go on.", repo) == ""
     assert load_kept(folder(user)).requests == 4
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from undrift.hooks.call import HookCall, text_of
 from undrift.hooks.home import read_small, write_small
 from undrift.hooks.reply import HookReply
-from undrift.hooks.rules import load_past, load_rules
+from undrift.hooks.rules import load_rules_and_past
 from undrift.settings import SETTINGS, environment
 from undrift.settings.files import from_files
 
@@ -33,7 +33,8 @@ def work(call: HookCall) -> HookReply:
     folder = call.folder()
     if not tool or not isinstance(given, dict):
         return HookReply()
-    rules = tuple(rule for rule in load_rules(folder) if not rule.lifts)
+    known, past = load_rules_and_past(folder)
+    rules = tuple(rule for rule in known if not rule.lifts)
     if not rules:
         return HookReply()
     mode = _mode()
@@ -42,7 +43,7 @@ def work(call: HookCall) -> HookReply:
     from undrift.core.rules.contradicted import contradicted  # only a session with rules needs it
     from undrift.profiles import acts_of
 
-    found = contradicted(rules, acts_of(tool, given), cwd=call.cwd, branch=_branch(call.cwd), past=load_past(folder))
+    found = contradicted(rules, acts_of(tool, given), cwd=call.cwd, branch=_branch(call.cwd), past=past)
     if found is None:
         return HookReply()
     asks = mode == "ask" and call.client in _ASKS

@@ -111,7 +111,6 @@ def _typed(
     kept: KeptRules, prompt: str | None, entries: Sequence[ContextEntry], *, whole: bool
 ) -> tuple[tuple["TypedSaying", ...], int]:
     """Return what was typed about rules up to now, secrets masked, and the number of messages."""
-    from undrift.core.rules.crowded import first_sayings
     from undrift.core.rules.typed import sayings, sayings_in, texts_typed
     from undrift.core.text.secrets import mask
 
@@ -129,7 +128,7 @@ def _typed(
         # of a part of the session the older ones are those that are known; of the whole of it, what is about to be typed
         typed = [*found, *rest] if whole else [*typed, *(one for one in found if one.text not in known)]
         requests = max(requests, len(texts_typed(entries))) if whole else requests
-    return first_sayings(typed), requests
+    return tuple(typed), requests
 
 
 def _is_typed(prompt: str) -> bool:

@@ -24,8 +24,8 @@ __all__ = [
     "count_request",
     "has_changed",
     "load_kept",
-    "load_past",
     "load_rules",
+    "load_rules_and_past",
     "save_rules",
     "stamp_of",
 ]
@@ -111,14 +111,13 @@ def load_rules(folder: Path) -> tuple[Rule, ...]:
     return tuple(rule for rule in _rules(_read(folder)) if rule.sure)
 
 
-def load_past(folder: Path) -> frozenset[str]:
-    """Return the ids of the rules that were typed before the newest message; what they said of one request is over."""
+def load_rules_and_past(folder: Path) -> tuple[tuple[Rule, ...], frozenset[str]]:
+    """Return the rules of a session, and the ids of those typed before the newest message: what they said of one request is over."""
     value = _read(folder)
-    count = value.get("requests")
-    numbers = {rule.id: _REQUEST.match(rule.where) for rule in _rules(value) if rule.origin == "typed"}
-    return frozenset(
-        id_ for id_, found in numbers.items() if found is None or type(count) is not int or int(found[1]) < count
-    )
+    count, rules = value.get("requests"), _rules(value)
+    numbers = {rule.id: _REQUEST.match(rule.where) for rule in rules if rule.origin == "typed"}
+    past = (id_ for id_, found in numbers.items() if found is None or type(count) is not int or int(found[1]) < count)
+    return tuple(rule for rule in rules if rule.sure), frozenset(past)
 
 
 def load_kept(folder: Path) -> KeptRules:

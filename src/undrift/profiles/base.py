@@ -147,7 +147,7 @@ class Profile:
         agents: The beginnings of its user agents.
         systems: The beginnings of its system prompt; for clients that come under the name of an SDK.
         always_tools: Whether each request of a conversation offers tools, so that one without is a side request.
-        sub_agent_headers: Headers that only a sub-agent's request has.
+        sub_agent_headers: Headers that only a sub-agent's request has, beside that with its parent's session.
         family_headers: The headers with a request's own session and with its parent's; empty where the client sends none.
         is_typed: Whether a text of the user, alone in its message, is what a person typed. False: it may be the output of a tool.
         set_up: The beginnings of texts that it writes in the user's name before the first words of the user.

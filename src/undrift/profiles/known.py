@@ -25,7 +25,11 @@ def profile_of(user_agent: str, system_texts: Iterable[str] = ()) -> Profile | N
 
 def is_sub_agent(headers: Mapping[str, str]) -> bool:
     """Tell whether a header says that a sub-agent sent the request. `headers`: by lower-case name."""
-    return any(headers.get(name) for profile in PROFILES.values() for name in profile.sub_agent_headers)
+    return any(
+        headers.get(name)
+        for profile in PROFILES.values()
+        for name in (*profile.sub_agent_headers, profile.family_headers[1])
+    )
 
 
 def family_of(user_agent: str, headers: Mapping[str, str]) -> tuple[str, str]:

@@ -29,7 +29,6 @@ PROFILE = Profile(
     tools=_TOOLS,
     always_tools=True,
     is_typed=True,
-    sub_agent_headers=("x-parent-session-id",),
     family_headers=("x-session-id", "x-parent-session-id"),
     recall=Recall(has_shell=True, mcp_tool="undrift_{tool}"),
 )

@@ -1,6 +1,7 @@
 """Reads what a session was itself handed over with: the rules, requests and plan of the sessions before it. Pure.
 
-Law: only the first text of the user can be a handoff, before any answer; no text that a client adds is one. Its words were a person's in an earlier session, and stay what they were.
+Law: only the first text of the user can be a handoff, before any answer; no text that a client adds is one. Its words were a
+person's in an earlier session, and stay what they were.
 """
 
 import re

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from undrift.core.rules.typed import TypedSaying
 
-__all__ = ["MOST_OF_A_MESSAGE", "first_of_each", "first_sayings", "left_out"]
+__all__ = ["MOST_OF_A_MESSAGE", "first_of_each", "first_sayings", "left_out", "message_of"]
 
 MOST_OF_A_MESSAGE = 50
 """A person who lays down rules writes fewer; a pasted document has more."""
@@ -54,5 +54,10 @@ def left_out(typed: Iterable[TypedSaying]) -> Mapping[str, int]:
     return {message: count - kept[message] for message, count in counts.items() if count > kept[message]}
 
 
+def message_of(where: str) -> str:
+    """Return the message of a place such as ``request 3, line 2``."""
+    return where.partition(",")[0]
+
+
 def _source(one: TypedSaying) -> tuple[str, bool]:
-    return one.where.partition(",")[0], one.kind == "perhaps"
+    return message_of(one.where), one.kind == "perhaps"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from undrift.core.contradict.words import STOP
-from undrift.core.rules.crowded import first_sayings
+from undrift.core.rules.crowded import first_sayings, message_of
 from undrift.core.rules.typed import TypedSaying, sayings
 from undrift.core.text.words import stem, words_of
 from undrift.values.rule import Rule, rule_id
@@ -202,7 +202,7 @@ class _State:
         """
         if one.kind == "rule":
             return None
-        message = _message(one.where)
+        message = message_of(one.where)
         found = self._nearest(one)
         if found is None and self._last[0] == message and _points_back(one):
             found = self.rules.get(self._last[1])
@@ -229,7 +229,7 @@ class _State:
     def _is_enough(self, one: TypedSaying, id_: str, shared: int, own: int) -> bool:
         """Tell whether two share so many words that one is about the other. `own`: the words of the sentence."""
         rule, least = self.rules[id_], _LEAST_SHARED[one.kind]
-        is_earlier = rule.origin == "typed" and _message(rule.where) != _message(one.where)
+        is_earlier = rule.origin == "typed" and message_of(rule.where) != message_of(one.where)
         if one.kind in ("lifts", "limits"):
             return shared >= min(least, own)
         if _LEAST_SHARE * shared < min(own, len(_content(rule.text))):  # long sentences share a word by chance
@@ -245,10 +245,6 @@ def _points_back(one: TypedSaying) -> bool:
         and _POINTS_BACK.search(one.text) is not None
         and len(_content(one.text)) <= _MOST_OF_A_REST
     )
-
-
-def _message(where: str) -> str:
-    return where.partition(",")[0]
 
 
 def _is_all_of(text: str, rule: Rule) -> bool:
