@@ -172,7 +172,8 @@ def test_every_example_of_a_help_text_runs(place: Path, tmp_path: Path, words: s
         or words in CHANGES
     ):
         copy = tmp_path / "copy"  # what an example changes is not seen by the others
-        shutil.copytree(place, copy)
+        # a gateway of an earlier example may end in between, and its record with it
+        shutil.copytree(place, copy, ignore=shutil.ignore_patterns("gateway-*.json"))
         (records,) = (copy / ".undrift" / "projects").iterdir()
         here = keep(place_of(copy / ".undrift", copy)).records
         shutil.copytree(records, here, dirs_exist_ok=True, ignore=lambda *_: ["project.json"])

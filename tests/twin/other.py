@@ -101,7 +101,11 @@ class Host:
         """Open a session under a number."""
         from undrift import Session, Settings
 
-        chosen = Settings(**settings)
+        own = {field.name for field in dataclasses.fields(Settings)}
+        beside = [(name, object) for name in settings if name not in own]  # a setting of earlier versions, fixed by now
+        chosen = dataclasses.make_dataclass("TwinSettings", beside, bases=(Settings,), frozen=True, kw_only=True)(
+            **settings
+        )
         self._openers[number] = lambda: Session.open(id_, home=home, settings=chosen, clock=lambda: self.now_ms)
         self._sessions[number] = self._openers[number]()
 
