@@ -110,7 +110,7 @@ MOST_SECONDS = 1.0
 @pytest.mark.parametrize("pump", PUMPS)
 def test_a_megabyte_of_codes_costs_no_more_than_a_second(pump):
     text, ratios = pump * (100_000 // len(pump)), []
-    for _ in range(2):
+    for _ in range(3):
         speed, started = reference() / REFERENCE_SECONDS, time.process_time_ns()
         mask(text)
         ratios.append((time.process_time_ns() - started) / 1e9 / len(text) * 1e6 / speed)
