@@ -122,13 +122,13 @@ def _found_in(text: str) -> list[MaskedSpan]:
     for pattern, literal in _index().sought_in(folded):
         haystack = folded if pattern.folded else plain
         at = haystack.find(literal) if literal[0] in haystack else -1  # a rare sign is looked for much faster
-        match_at = pattern.regex.match
+        match_at, ahead = pattern.regex.match, pattern.ahead
         while at >= 0:
-            match, after = match_at(text, max(0, at - pattern.ahead)), at + 1
+            match, after = match_at(text, at - ahead if at > ahead else 0), at + 1
             if match:
                 parts, after = _parts(pattern, match, markers)
                 found += [MaskedSpan(pattern.name, start, end - start) for start, end in parts]
-            at = haystack.find(literal, max(after, at + 1))
+            at = haystack.find(literal, after if after > at else at + 1)
     return found
 
 
