@@ -9,6 +9,8 @@ import pytest
 from tests.cli.builders import claude
 from tests.cli.test_handoff import Desk
 from tests.hooks.builders import SESSION, with_ids
+from undrift.core.restore.carried import rules_of_handoff
+from undrift.hooks.rule_files import MOST_BYTES
 from undrift.values.rule import rule_id
 
 RULE = "Never touch the file build.lock."
@@ -124,3 +126,53 @@ def test_a_removed_rule_with_a_secret_stays_removed(desk: Desk):
     assert rule["id"] == rule_id(rule["text"])
     assert desk.runs("rules", "remove", rule["id"])[0] == 0
     assert texts(desk) == [OF_FILE]
+
+
+def test_the_files_that_were_not_read_are_named_in_the_json_too(desk: Desk):
+    (desk.project / "AGENTS.md").write_text("x" * (MOST_BYTES + 1))
+    assert listed(desk)["unread"] == ["AGENTS.md"]
+    assert "AGENTS.md: not read" in desk.runs("rules")[2]
+
+
+def test_a_handoff_gives_the_rules_that_are_listed_each_below_its_source(desk: Desk):
+    for text, scope in (("Use tabs.", "user"), ("Only touch docs/.", "session")):
+        assert desk.runs("rules", "add", text, "--scope", scope)[0] == 0
+    assert rules_handed(desk) == [
+        "### file CLAUDE.md",
+        OF_FILE,
+        "### added, scope user",
+        "Use tabs.",
+        "### added, scope session",
+        "Only touch docs/.",
+        "### typed, request 1",
+        RULE,
+    ]
+    assert desk.runs("rules", "remove", rule_id(RULE), "--scope", "session")[0] == 0
+    assert rules_handed(desk)[-2:] == ["### added, scope session", "Only touch docs/."]
+    desk.runs("continue", "--after-clear")
+    text = desk.user.starts("clear", cwd=str(desk.project))
+    assert RULE not in text.partition("## Rules that hold\n")[2].partition("\n## ")[0]
+    assert {rule.text for rule in rules_of_handoff(text)} == {
+        "Only touch docs/."
+    }  # the others are read where they stand
+
+
+def test_a_session_of_another_project_is_handed_over_with_what_was_added_for_it_there(desk: Desk, tmp_path: Path):
+    path = desk.works()
+    for text, scope in (("Never push.", "project"), ("Only touch docs/.", "session")):
+        assert desk.runs("rules", "add", text, "--scope", scope)[0] == 0
+    desk.project = tmp_path / "other"
+    desk.project.mkdir()
+    assert rules_handed(desk, str(path)) == [
+        "### added, scope session",
+        "Only touch docs/.",
+        "### typed, request 1",
+        RULE,
+    ]
+
+
+def rules_handed(desk: Desk, *words: str) -> list[str]:
+    code, shown, said = desk.runs("handoff", "--print", *words)
+    assert code == 0, said
+    section = shown.partition("## Rules that hold\n")[2].partition("\n## ")[0]
+    return [line for line in section.split("\n") if line]

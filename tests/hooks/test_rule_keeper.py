@@ -225,6 +225,18 @@ def test_handed_over_rules_survive_messages_starts_and_compactions_and_can_be_li
         assert load_rules(folder(user))[1].later == ("You may push to main.",)
 
 
+def test_the_rules_of_a_handoff_before_all_that_is_read_are_known_at_the_first_compaction(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(work, "_NEWEST_BYTES", 2_000)
+    user = User(tmp_path)  # no hook saw the prompt, as in Codex
+    prompt = f"{TITLE}\n## Rules that hold\n### typed, request 1\n{RULE}\n### file CLAUDE.md\nAlways use tabs.\n"
+    user.write(with_ids([claude("user", prompt)]))
+    user.add(at_work(1))
+    user.pre_compact()
+    assert rules(user) == [RULE]  # the file's rule is read where the file is
+
+
 def test_a_handoff_that_is_pasted_later_lays_down_nothing(tmp_path: Path):
     user = User(tmp_path)
     says(user, "Go on.")

@@ -7,12 +7,13 @@ terminal.
 import os
 import shutil
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar, cast
 
 import click
 
+from undrift.cli.active_rules import active_rules
 from undrift.cli.become import become
 from undrift.cli.of_session import TOKENS, one_home_options
 from undrift.cli.own import FORMATS_READ, client_folders, own_recordings
@@ -22,7 +23,6 @@ from undrift.cli.show import count, echo_json, note, safe
 from undrift.clients.started import STARTED, first_prompt
 from undrift.clients.wrapped import WRAPPED, wrapped
 from undrift.core.handoff import Handoff, handoff
-from undrift.core.restore.held import typed_rules_of
 from undrift.errors import InputError, SettingsError, StoreError, TranscriptError
 from undrift.hooks.continuing import MOST_BYTES, MOST_MINUTES, LeftWork, leave
 from undrift.hooks.home import recall_command, write_small
@@ -31,6 +31,7 @@ from undrift.settings import environment, working_folder
 from undrift.stores.projects import place_of
 from undrift.values.clock import now_ms
 from undrift.values.project import Place
+from undrift.values.rule import Rule
 
 __all__ = ["continue_command", "handoff_command"]
 
@@ -39,6 +40,16 @@ _WORDS = "undrift.words"
 _FILE = "handoff.md"
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """A handoff that is to be written. `rules`: the active ones. `budget`: tokens. `home`: as it was given."""
+
+    work: OpenWork
+    rules: tuple[Rule, ...]
+    budget: int
+    home: str | None
 
 
 class _Starting(click.Command):
@@ -98,7 +109,8 @@ def handoff_command(
         raise click.UsageError(f"name the client: --to {' or --to '.join(STARTED)}; --print shows the text")
     client = None if to is None else _client(to)
     work = _found(session, "undrift handoff", home, folders)
-    _give(work, client, budget, home, only_print=only_print, as_json=as_json)
+    rules = active_rules(place_here(home), work, folders).rules
+    _give(_Order(work, rules, budget, home), client, only_print=only_print, as_json=as_json)
 
 
 @click.command("continue", cls=_Starting)
@@ -128,14 +140,15 @@ def continue_command(
     undrift continue --after-clear
     """
     work = _found(session, "undrift continue", home, folders)
+    order = _Order(work, active_rules(place_here(home), work, folders).rules, budget, home)
     if (after_clear or agents_client()) and not (only_print or as_json):
-        _leave(work, budget, home)
+        _leave(order)
         return
     if not (only_print or as_json) and work.client not in STARTED:
         raise InputError(
             "this session is of a client that undrift cannot start; `undrift handoff --to CLIENT` takes another"
         )
-    _give(work, work.client, budget, home, only_print=only_print, as_json=as_json)
+    _give(order, work.client, only_print=only_print, as_json=as_json)
 
 
 def _client(name: str) -> str:
@@ -178,26 +191,26 @@ def _is_of(here: Place, cwd: str) -> bool:
     return other.records == here.records
 
 
-def _text(work: OpenWork, budget: int, home: str | None) -> Handoff:
-    recall = recall_command(place_here(home).home.absolute())
-    found = handoff(work.entries, budget_tokens=budget, rules=typed_rules_of(work.entries), originals=recall)
+def _text(order: _Order) -> Handoff:
+    recall = recall_command(place_here(order.home).home.absolute())
+    found = handoff(order.work.entries, budget_tokens=order.budget, rules=order.rules, originals=recall)
     if not found.text:
-        raise InputError(f"{work.path}: nothing of this session fits {budget:,} tokens; give a larger --budget")
+        raise InputError(
+            f"{order.work.path}: nothing of this session fits {order.budget:,} tokens; give a larger --budget"
+        )
     return found
 
 
-def _give(
-    work: OpenWork, client: str | None, budget: int, home: str | None, *, only_print: bool, as_json: bool
-) -> None:
-    found = _text(work, budget, home)
+def _give(order: _Order, client: str | None, *, only_print: bool, as_json: bool) -> None:
+    found, work = _text(order), order.work
     if as_json:
-        echo_json(_as_json(work, found, budget))
+        echo_json(_as_json(work, found, order.budget))
         return
     if only_print or client is None:
         print_text(found.text)
-        note(f"{count(found.tokens, 'token')} of at most {budget:,}, from {safe(str(work.path))}")
+        note(f"{count(found.tokens, 'token')} of at most {order.budget:,}, from {safe(str(work.path))}")
         return
-    _start(work, found, client, home)
+    _start(work, found, client, order.home)
 
 
 def _start(work: OpenWork, found: Handoff, client: str, home: str | None) -> NoReturn:
@@ -230,13 +243,13 @@ def _keep(work: OpenWork, home: Path) -> None:
         note("undrift: its originals stay in its own recording; `undrift recall` does not find them")
 
 
-def _leave(work: OpenWork, budget: int, home: str | None) -> None:
+def _leave(order: _Order) -> None:
     """Leave the text for the hook, as much of it as one hook may give."""
-    budget = min(budget, MOST_BYTES // 4)
-    found = _text(work, budget, home)
+    order = replace(order, budget=min(order.budget, MOST_BYTES // 4))
+    found, work, home = _text(order), order.work, order.home
     while found.text and len(found.text.encode("utf-8", "replace")) > MOST_BYTES:
-        budget = budget * 3 // 4
-        found = _text(work, budget, home)
+        order = replace(order, budget=order.budget * 3 // 4)
+        found = _text(order)
     place = kept_place(home)
     own = (work.cwd, str(work.path.parent)) if _is_of(place, work.cwd) else ()
     session = f"{work.client} {work.session_id}"

@@ -3,31 +3,25 @@
 Law: recordings and files are only read. A small file beside the store has the rules that a person added or removed.
 """
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import cast, get_args
 
 import click
 
+from undrift.cli.active_rules import ActiveRules, active_rules
 from undrift.cli.draw import next_commands, say
 from undrift.cli.of_session import one_home_options
 from undrift.cli.own import client_folders, own_recordings
 from undrift.cli.place import kept_place, place_here
 from undrift.cli.show import again, count, echo_json, excerpt, note, safe
-from undrift.core.restore.carried import carried_rules
-from undrift.core.rules.crowded import MOST_OF_A_MESSAGE, left_out
-from undrift.core.rules.holding import EndedRule, holding
-from undrift.core.rules.typed import sayings
+from undrift.core.rules.crowded import MOST_OF_A_MESSAGE
 from undrift.core.text.secrets import mask
 from undrift.errors import InputError, StoreError, TranscriptError
-from undrift.hooks.call import CLIENTS
-from undrift.hooks.rule_files import MOST_BYTES, rules_of_files
-from undrift.profiles import PROFILES
+from undrift.hooks.rule_files import MOST_BYTES
 from undrift.recordings.open_work import OpenWork, open_work, sessions_of
-from undrift.settings import working_folder
 from undrift.stores.projects import place_of
-from undrift.stores.rule_book import BookedRule, RuleBook, added_rules, book_of, is_removed, keep_book
+from undrift.stores.rule_book import BookedRule, RuleBook, book_of, is_removed, keep_book
 from undrift.values.project import Place
 from undrift.values.rule import LONGEST_RULE, Rule, RuleScope, rule_id
 
@@ -37,22 +31,6 @@ _SCOPE = click.Choice(get_args(RuleScope))
 _COMMAND = "undrift rules"
 _SCOPES: tuple[RuleScope, ...] = ("session", "project", "user")
 _LEAST_ID = 4
-
-
-@dataclass(frozen=True, slots=True)
-class _RulesHere:
-    """The rules of a place.
-
-    `session`: client and id of its newest session; empty if none is recorded. `left_out`: by message, the number of sentences
-    that are no rules because the message has too many. `unread`: the files for which there was no room.
-    """
-
-    rules: tuple[Rule, ...]
-    ended: tuple[EndedRule, ...]
-    removed: tuple[Rule, ...]
-    session: str
-    left_out: Mapping[str, int]
-    unread: tuple[str, ...]
 
 
 @click.command("list")
@@ -74,9 +52,8 @@ def rules_list_command(*, shows_all: bool, home: str | None, as_json: bool, **fo
         rules = [asdict(rule) for rule in found.rules]
         ended = [{"rule": asdict(one.rule), "by": one.by} for one in found.ended]
         removed = [asdict(rule) for rule in found.removed]
-        echo_json(
-            {"session": found.session, "rules": rules, "ended": ended, "removed": removed, "left_out": found.left_out}
-        )
+        kept = {"session": found.session, "rules": rules, "ended": ended, "removed": removed}
+        echo_json({**kept, "left_out": found.left_out, "unread": list(found.unread)})
         return
     holding_now = [rule for rule in found.rules if not rule.lifts]
     say(f"{count(len(holding_now), 'rule holds', 'rules hold')}.", bold=bool(holding_now))
@@ -163,27 +140,9 @@ def rules_remove_command(*, rule: str, scope: str, home: str | None, as_json: bo
     note("To bring it back, add it again with the same words: undrift rules add TEXT")
 
 
-def _found(place: Place, folders: dict[str, Path | None]) -> _RulesHere:
+def _found(place: Place, folders: dict[str, Path | None]) -> ActiveRules:
     """Return the rules of a place: of its files, added ones, and typed ones of its newest recorded session."""
-    work = _newest(place, folders)
-    session = f"{work.client}:{work.session_id}" if work is not None else ""
-    folder = working_folder()
-    root = Path(place.project.checkout or place.project.root) if place.project is not None else folder
-    files = [rules_of_files(folder, root, own) for own in _own_folders(folders)]
-    of_files = (rule for one in files for rule in one.rules)
-    before = {rule.id: rule for rule in (*of_files, *added_rules(place, session))}
-    entries = work.entries if work is not None else ()
-    said = [replace(one, text=mask(one.text).text) for one in sayings(entries)]
-    held = holding(said, (*before.values(), *carried_rules(entries)))
-    gone = is_removed(place, session)
-    return _RulesHere(
-        tuple(rule for rule in held.rules if rule.id not in gone),
-        held.ended,
-        tuple(rule for rule in held.rules if rule.id in gone),
-        session,
-        left_out(said),
-        tuple(dict.fromkeys(name for one in files for name in one.unread)),
-    )
+    return active_rules(place, _newest(place, folders), folders)
 
 
 def _newest(place: Place, folders: dict[str, Path | None]) -> OpenWork | None:
@@ -201,11 +160,6 @@ def _is_of(place: Place, cwd: str) -> bool:
         return folder.is_absolute() and place_of(place.home, folder, shares=True).records == place.records
     except StoreError:
         return False
-
-
-def _own_folders(folders: dict[str, Path | None]) -> list[Path]:
-    named = ((folders.get(f"{client}_home"), layout.folder) for client, layout in CLIENTS.items() if client in PROFILES)
-    return [given or Path.home() / usual for given, usual in named]
 
 
 def _session_for(place: Place, scope: RuleScope, folders: dict[str, Path | None]) -> str:

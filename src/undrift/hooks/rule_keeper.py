@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["add_handoff", "add_message", "known_rules", "work"]
 
 _NEWEST_BYTES = 24 << 20
+_FIRST_BYTES = 1 << 20
+"""Holds the first prompt of a session, with what clients write before it."""
 
 
 def work(call: HookCall) -> HookReply:
@@ -98,7 +100,10 @@ def _keep(call: HookCall, new: _Learned, *, reads: bool) -> tuple[tuple[Rule, ..
         if reads:  # nothing else needs the project's files and the store's folder
             given, books = _given(call)
         typed, requests = _typed(kept, new.prompt, new.entries, whole=new.whole)
-        handed = new.handed or kept.handed or tuple(rule.text for rule in carried_rules(new.entries) if new.whole)
+        handed = new.handed or kept.handed
+        if new.entries and not handed:  # a client without a hook for messages says what it was handed over here first
+            first = new.entries if new.whole else _first_entries(call)
+            handed = tuple(rule.text for rule in carried_rules(first))
         held = holding(typed, (*given, *handed_rules(handed)))
         rules = tuple(rule for rule in held.shown if rule.id not in books.removed)
         known = frozenset(rule.id for rule in rules if rule.origin == "added") if reads else kept.known
@@ -151,6 +156,19 @@ def _recorded(call: HookCall) -> tuple[Sequence[ContextEntry], bool]:
         return transcripts.read(lines, format=call.format).entries, not start
     except (OSError, TranscriptError):
         return (), False
+
+
+def _first_entries(call: HookCall) -> Sequence[ContextEntry]:
+    """Read the beginning of a session's recording; nothing if it cannot be read."""
+    from undrift import transcripts
+    from undrift.errors import TranscriptError
+
+    try:
+        with call.open() as transcript:
+            lines = [line.text for line in transcript.batch(0, _FIRST_BYTES)]
+        return transcripts.read(lines, format=call.format).entries
+    except (OSError, TranscriptError):
+        return ()
 
 
 def _given(call: HookCall) -> tuple[tuple[Rule, ...], KeptRules]:

@@ -138,3 +138,19 @@ def test_what_is_typed_after_a_handoff_counts_as_later() -> None:
     first = handoff(ENTRIES, rules=[RULE]).text
     (rule, *_) = typed_rules_of([text_of(1, first), text_of(2, "You may edit src/billing.py today.")])
     assert (rule.text, rule.later) == (RULE.text, ("You may edit src/billing.py today.",))
+
+
+def test_too_many_rules_leave_out_the_oldest_whole_and_those_of_files_first() -> None:
+    of_file = [
+        Rule(f"f{n}", f"Never rename the column number_{n}.", "file", f"docs/a.md:{n}", "project") for n in range(90)
+    ]
+    typed = [
+        Rule(f"t{n}", f"Always keep the row number_{n}.", "typed", f"request {n}, line 1", "session") for n in range(9)
+    ]
+    text = handoff(ENTRIES, budget_tokens=1_500, rules=[*of_file, *typed]).text
+    lines = text.partition("## Rules that hold\n")[2].partition("\n## ")[0].split("\n")
+    kept = [line for line in lines if line.startswith("Never")]
+    assert kept == [rule.text for rule in of_file[-len(kept) :]]
+    assert 0 < len(kept) < 90
+    assert lines[0] == f"### file docs/a.md ({90 - len(kept)} older ones are left out: undrift rules lists them)"
+    assert [line for line in lines if line.startswith("Always")] == [rule.text for rule in typed]

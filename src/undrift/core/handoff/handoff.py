@@ -6,10 +6,10 @@ Law: never over its budget. Recorded text is data; only the rules and the reques
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from undrift.core.handoff.ruled import sourced_rules
 from undrift.core.restore.carried import TITLE, carried
 from undrift.core.restore.choose import choose
 from undrift.core.restore.given_up import given_up
-from undrift.core.restore.held import held_rules
 from undrift.core.restore.history import RestoreHistory, history_of
 from undrift.core.restore.render import RestoredItem, RestorePage
 from undrift.core.restore.stated import Excerpt, newest_edits, requests, statements, verdicts
@@ -69,7 +69,7 @@ def handoff(
     Args:
         entries: The session, as a reader gives it.
         budget_tokens: The most that the text may cost, at least 1, as characters / 4.
-        rules: The rules that hold. A rule stands whole, or not at all.
+        rules: The rules that hold. A rule stands whole below its source, or not at all.
         originals: How the new agent gets the originals: the last line of the text; empty if it cannot.
 
     Raises:
@@ -108,7 +108,7 @@ def _page(
 ) -> RestorePage:
     page = RestorePage(history, _TITLE)
     before = carried(entries)
-    page.say("rules", held_rules(rules, int(characters * _RULES)), int(characters * _RULES))
+    page.say("rules", sourced_rules(rules, int(characters * _RULES)), int(characters * _RULES))
     page.say("requests", [*requests(entries), *before["requests"]], int(characters * _REQUESTS))
     page.say("steps", _steps(plan) or before["steps"], int(characters * _PLAN))
     page.say("statement", statements(history), int(characters * _STATEMENT))

@@ -8,11 +8,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from undrift.core.restore.stated import Excerpt
+from undrift.core.text.safe_lines import label
 from undrift.core.text.typed import GAP, user_texts
 from undrift.values.rule import LONGEST_RULE, Rule, rule_id
 from undrift.values.window import ContextEntry
 
-__all__ = ["TITLE", "carried", "carried_rules", "handed_rules", "rules_of_handoff"]
+__all__ = ["TITLE", "carried", "carried_rules", "handed_rules", "heading_of_rule", "rules_of_handoff"]
 
 TITLE = "# Continue the open work of an earlier session (undrift)"
 """The first line of a handoff. A text that begins with it is nothing that the user typed (`core/text/typed.py`)."""
@@ -24,6 +25,9 @@ _SECTIONS = {
 }
 _MOST_CHARACTERS = 200_000
 _WHERE = "an earlier session"
+_GIVEN_AGAIN = ("### file ", "### added, scope project", "### added, scope user")
+"""The headings of rules that hold beyond a session: a new one gets them from where they are kept, as long as they are kept."""
+
 _HEADING = re.compile(r"^#{2,3} ", re.MULTILINE)
 
 
@@ -47,10 +51,14 @@ def carried_rules(entries: Sequence[ContextEntry]) -> tuple[Rule, ...]:
 
 
 def rules_of_handoff(text: str) -> tuple[Rule, ...]:
-    """Return the rules in the text of a handoff, in their order; none of another text. A cut sentence is no rule."""
+    """Return the rules in the text of a handoff that hold for its session alone, in their order; none of another text.
+
+    A cut sentence is no rule.
+    """
     if not text.startswith(TITLE):
         return ()
-    lines = (line.strip() for section, _, lines in _sections(text) if section == "rules" for line in lines)
+    own = (lines for section, heading, lines in _sections(text) if section == "rules" and not _is_given_again(heading))
+    lines = (line.strip() for some in own for line in some)
     whole = (line for line in lines if len(line) <= LONGEST_RULE and not (line.startswith(GAP) or line.endswith(GAP)))
     return handed_rules(whole)
 
@@ -58,6 +66,19 @@ def rules_of_handoff(text: str) -> tuple[Rule, ...]:
 def handed_rules(texts: Iterable[str]) -> tuple[Rule, ...]:
     """Return the words of rules as rules of an earlier session, each once."""
     return tuple(Rule(rule_id(text), text, "typed", _WHERE, "session") for text in dict.fromkeys(texts))
+
+
+def heading_of_rule(rule: Rule) -> str:
+    """Return the heading under which a handoff shows a rule: its source, without the line."""
+    if rule.origin == "file":
+        return f"### file {label(rule.where.rpartition(':')[0] or rule.where)}"
+    if rule.origin == "added":
+        return f"### added, scope {rule.scope}"
+    return f"### {rule.origin}, {label(rule.where.partition(',')[0])}"
+
+
+def _is_given_again(heading: str) -> bool:
+    return heading.startswith(_GIVEN_AGAIN)
 
 
 def _handed_over(entries: Sequence[ContextEntry]) -> ContextEntry | None:
