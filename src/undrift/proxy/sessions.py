@@ -294,6 +294,7 @@ class OpenSessions:
             _take_up(session, ask.task)
         self._costs.before(lane)
         give_brief(self._lanes, lane, form, request, ask)
+        request.typed_with = "" if ask.is_sub else ask.agent
         prepared = session.prepare(request, wire=ask.wire, model=ask.model)
         lane.turn += 1
         body, restored, more = put_back(form, request, prepared.body, self._count)

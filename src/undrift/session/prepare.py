@@ -13,7 +13,7 @@ from typing import Any, Literal
 from undrift.core.text.calibration import Calibration, UsageReport, is_plausible
 from undrift.core.window.actions import count_gone, gone_of, scaled
 from undrift.core.window.calling_back import offers_recall, way_back
-from undrift.core.window.fit import TurnPlan
+from undrift.core.window.fit import TurnPlan, is_user_text
 from undrift.core.window.low_water import Cache
 from undrift.core.window.turn import Binding, Room, Rules, Texts, Tools, Turn
 from undrift.errors import Declined, StoreError
@@ -25,6 +25,7 @@ from undrift.session.cost_watch import AskedPrompt, CostWatch
 from undrift.session.identity import TAIL, Recognised, note, note_answer
 from undrift.session.inherit import Inheritance
 from undrift.session.ledger import Pricing, SessionLedger
+from undrift.session.standing_rules import StandingRules
 from undrift.session.turn_lines import write_turn
 from undrift.settings.model_table import Model, lookup, model_key, read_models
 from undrift.tasks.logs import TaskLogs
@@ -92,6 +93,7 @@ class Preparer:
         self._rules = Rules.of(settings)
         self._committer = Committer(context.id, context.log)
         self._inheritance = Inheritance(context)
+        self._standing = StandingRules(context)
         self._renderers: dict[Conversation, Renderer] = {}  # of the conversations that are kept
         self._conversations: list[Conversation] = []
         self._beside = BesideReader()
@@ -136,6 +138,7 @@ class Preparer:
             idle_ms=self._log.times.idle_ms(key, now_ms),
             changed_from_tokens=changed_from,
             account=self.bills.begin(pricing, before, fixed),
+            rules_due=self._standing.follow(conversation, request.typed_with, budget_tokens=room.budget_tokens),
         )
         carried = self._committer.carry_out(turn, conversation, self._renderer(conversation), request)
         warnings += filter(None, [carried.warning])
@@ -192,7 +195,7 @@ class Preparer:
             cache,
             binding=binding,
             tasks=self._log.tasks,
-            pins=self._log.decisions.pins,
+            pins=self._log.decisions.pinned,
             past=past_of(self._log, conversation),
             texts=texts,
             is_aside=self._uses_tools and not has_tools,  # as for a title
@@ -208,7 +211,7 @@ class Preparer:
         """Return the memories about the user's newest words; repeated words are not searched again."""
         if not self.settings.memory_tokens:
             return ""
-        said = (e.content for e in conversation.newest_entries if e.metadata and _is_said(e.metadata))
+        said = (e.content for e in conversation.newest_entries if is_user_text(e))
         query = next(said, "")[:_QUERY_CHARACTERS]
         if query != self._recalled[0]:
             try:
@@ -240,6 +243,7 @@ class Preparer:
             kept_seconds = read.cache_seconds or self._last.cache_seconds
             self.bills.answered(read, self._last.model.write_ratio_for(kept_seconds))
             self._cache.answered(self._last, read)
+            self._standing.answered(self._log.along)
             self._note_answer(form, read.text)
         if read.input_tokens is None or self._last is None or self.settings.token_counter == "characters/4":
             return read
@@ -380,11 +384,6 @@ class Preparer:
                 _log.critical("session %.80r: %s", self.id, found[-1])
         self._is_over = plan is not None and after > budget
         return found
-
-
-def _is_said(metadata: Mapping[str, Any]) -> bool:
-    """Tell if an entry is a text of the user."""
-    return metadata.get("role") == "user" and metadata.get("kind") == "text"
 
 
 def _telling(prepared: Prepared, carried: Carried, slope: float) -> Prepared:

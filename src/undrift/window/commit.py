@@ -120,4 +120,4 @@ def past_of(log: SessionLog, conversation: Conversation) -> Past:
 
 def _renewed(turn: Turn, conversation: Conversation, log: SessionLog) -> Turn:
     """Return the turn with the changes that another process wrote in the meantime."""
-    return replace(turn, tasks=log.tasks, pins=log.decisions.pins, past=past_of(log, conversation))
+    return replace(turn, tasks=log.tasks, pins=log.decisions.pinned, past=past_of(log, conversation))

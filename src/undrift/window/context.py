@@ -38,6 +38,7 @@ class SessionContext:
         sharing: Admits one thread at a time, and none after the end.
         home: The folder under which everything is kept.
         user_records: The folder of the memories that hold in every project; None: the project's own store has them.
+        place: The folder of the store, and the project.
     """
 
     id: str
@@ -51,6 +52,7 @@ class SessionContext:
     sharing: Sharing
     home: Path
     user_records: Path | None = None
+    place: Place | None = None
 
     @classmethod
     def of(
@@ -86,6 +88,7 @@ class SessionContext:
             Sharing(f"session {session_id[:64]!r}"),
             place.home,
             None if place.project is None else user_records(place),
+            place,
         )
 
     @property

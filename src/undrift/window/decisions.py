@@ -12,7 +12,7 @@ from itertools import takewhile
 from undrift.core.text.refs import ref_of
 from undrift.core.window.log import PLACED, place_of, taken_at
 from undrift.errors import StoreCorrupt
-from undrift.values.window import Decision, Original
+from undrift.values.window import ContextEntry, Decision, Original
 
 __all__ = ["Decisions"]
 
@@ -29,6 +29,11 @@ class Decisions:
         self._at: dict[str, list[str]] = {}  # place of decisions -> ids of the entries that they are about
         self.version = 0
         self.add(decisions)
+
+    @property
+    def pinned(self) -> dict[str, ContextEntry]:
+        """The pins that stand in every history, by reference; without those that hold rules, which are placed or kept."""
+        return {ref: pin for ref, pin in self.pins.items() if not pin.meta("made_of")}
 
     def ref_of(self, entry_id: str) -> str:
         """Return the reference under which `recall` finds an entry."""

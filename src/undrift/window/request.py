@@ -32,6 +32,7 @@ class Request:
         self.body = body
         self.beginning: Beginning | None = None
         self.tail: Sequence[bytes] = ()  # the items after the beginning
+        self.typed_with = ""  # the user agent, if a person types in this conversation; the gateway knows it
         self._grown: Beginning | None = None
         self._has_grown = False
         self._whole: list[Any] = []

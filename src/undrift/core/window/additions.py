@@ -20,14 +20,19 @@ _REASONS = {
 
 
 def pin_text(pin: ContextEntry) -> str:
-    """Return a pin's text in the window: a line that names the pin, then the pinned text."""
+    """Return a pin's text in the window: a line that names the pin, then the pinned text; rules say what they are."""
+    if pin.meta("made_of"):
+        return pin.content
     return f"[Pinned {pin.type}: it holds for the whole session]\n{pin.content}"
 
 
 def pin_decision(ref: str, pin: ContextEntry, *, anchor: str, count: Callable[[str], int]) -> Decision:
     """Return the decision that puts a pin into the item with the chain id `anchor`."""
     detail = {"anchor": anchor, "pin": ref}
-    return Decision(f"{anchor}:{ref}", "pinned", f"pinned as {pin.type}", -count(pin_text(pin)), ref, detail)
+    reason = (
+        "the user's rules, which the client's new history lacks" if pin.meta("made_of") else f"pinned as {pin.type}"
+    )
+    return Decision(f"{anchor}:{ref}", "pinned", reason, -count(pin_text(pin)), ref, detail)
 
 
 def note_decision(

@@ -19,7 +19,10 @@ __all__ = ["notes", "pins", "stale_notes", "without_note"]
 
 
 def pins(window: Window, turn: Turn) -> Window:
-    """Add each pin that this history does not contain yet."""
+    """Add each pin that this history does not contain yet, and the rules that it lacks."""
+    if turn.rules_due is not None:
+        (ref, place), count = turn.rules_due, turn.tools.count
+        window = window.with_([pin_decision(ref, window.pins[ref], anchor=place, count=count)])
     if not turn.pins:
         return window
     placed = {d.detail.get("pin") for anchor in window.placed for d in window.placed_in(anchor)}
