@@ -90,6 +90,15 @@ def test_one_repository_cannot_be_judged_by_others(tmp_path: Path, capsys: pytes
     assert main([str(tmp_path)]) == 1
     assert "sessions of two repositories" in capsys.readouterr().err
     reading(range(15, 35)).write(tmp_path / "two__b.jsonl")
-    assert main([str(tmp_path), "--json", "--budget", "500"]) == 0
-    value = json.loads(capsys.readouterr().out)
-    assert value["clients"]["claude-code"]["repositories"].keys() == {"one"}
+    wanted = [str(tmp_path), "--json", "--budget", "500", "--tables", str(tmp_path / "tables.json")]
+    assert main(wanted) == 0
+    found = capsys.readouterr().out
+    assert json.loads(found)["clients"]["claude-code"]["repositories"].keys() == {"one"}
+    assert main(wanted) == 0
+    again = capsys.readouterr()
+    assert again.out == found
+    assert "tables are those of" in again.err
+    assert "fitting" not in again.err
+    reading(range(15, 36)).write(tmp_path / "two__b.jsonl")
+    assert main(wanted) == 0
+    assert "fitting anew" in capsys.readouterr().err

@@ -103,8 +103,12 @@ def test_a_text_that_does_not_know_the_last_work_is_made_anew(tmp_path: Path):
     user.pre_compact()
     value = json.loads(prepared(user).read_text())
     prepared(user).write_text(json.dumps({**value, "parts": ["as it was prepared"]}))
-    user.add([{**claude("assistant", [said("The last word, on part_of_the_news.")]), "uuid": "n-1"}, *compacted()])
-    assert "part_of_the_news" in user.starts("compact")
+    news = claude("user", "The last word, on part_of_the_news.")
+    answer = claude("assistant", [said("An answer that the client keeps by itself.")])
+    user.add([{**news, "uuid": "n-1"}, {**answer, "uuid": "n-2"}, *compacted()])
+    text = user.starts("compact")
+    assert "part_of_the_news" in text
+    assert "An answer that the client keeps" not in text
 
 
 @pytest.mark.parametrize("damaged", ["", "[]", '{"mark": 1}', '{"mark": {"x": 1}, "parts": []}', "{" * 100_000])

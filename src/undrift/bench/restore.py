@@ -25,6 +25,7 @@ from undrift.core.autopsy.native import CompactionRecord, NativeTexts, native_te
 from undrift.core.autopsy.steps import Step, steps_of
 from undrift.core.autopsy.used import Learned, Used, count_held, window_of
 from undrift.core.restore import restore
+from undrift.core.restore.kept import newest_answer
 from undrift.core.text.references import Reference, references_in
 from undrift.core.text.tokens import characters_per_4
 from undrift.errors import TranscriptError
@@ -210,8 +211,11 @@ def _texts(
     entries = [step.entry for step in judged.before]
     native = judged.held(judged.native.texts, strict=False)
     yield "summary", native, judged.native.tokens
-    attaches = gives_back.files and not judged.native.has_attached
-    simulated = [files_put_back(entries)] if attaches else []
+    simulated = []
+    if gives_back.files and not judged.native.has_attached:
+        simulated.append(files_put_back(entries))
+    if not judged.record.kept_ids:  # recorded before the client kept it
+        simulated.append("\n".join(entry.content for entry in newest_answer(entries, gives_back)))
     today = native | judged.held(simulated, strict=True)
     today_tokens = judged.native.tokens + sum(map(characters_per_4, simulated))
     yield "today", today, today_tokens

@@ -7,7 +7,8 @@ client's own does, but it is never taken for the client's own edit or shell.
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import islice, pairwise
 from typing import Any
 
@@ -29,6 +30,24 @@ _PATCHED = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (.{1,1000})$", re.MU
 _PATHS = ("file_path", "filePath", "notebook_path")
 _COMMANDS = ("cmd", "command")
 _PATTERNS = ("pattern", "query")
+
+
+_REMEMBERED_NAMES = 256  # a session has a few dozen
+
+
+@dataclass(frozen=True, slots=True)
+class _Arguments:
+    """The kind of a tool, and the names that its arguments may have, in the order in which they are asked."""
+
+    kind: Kind | None
+    kinds: Mapping[str, Kind] | None
+    code: tuple[str, ...]
+    command: tuple[str, ...]
+    patch: tuple[str, ...]
+    path: tuple[str, ...]
+    pattern: tuple[str, ...]
+    old: tuple[str, ...]
+    new: tuple[str, ...]
 
 
 def bare_name(tool: str) -> str:
@@ -56,7 +75,7 @@ def acts_of(tool: str, arguments: Mapping[str, Any] | str) -> tuple[Act, ...]:
     `arguments`: as read, or as text: JSON, or else the text of a tool that takes text. Linear in it.
     """
     given = _read(arguments) if isinstance(arguments, str) else arguments
-    code = _first(given, (known.code for known in tools_named(tool)))
+    code = _first(given, _arguments_of(tool[-_NAME_CHARACTERS:]).code)
     calls = calls_in(code) or ((tool, given),)
     return tuple(act for name, inside in calls for act in _of_each_file(_act(name, inside)))
 
@@ -72,15 +91,34 @@ def _of_each_file(act: Act) -> Iterator[Act]:
         yield act
 
 
-def _act(tool: str, given: Mapping[str, Any]) -> Act:
+@lru_cache(_REMEMBERED_NAMES)
+def _arguments_of(tool: str) -> _Arguments:
     tools = tools_named(tool)
-    kinds = next((known.kinds for known in tools if known.kinds), None)
-    command = "" if kinds else _command(given, [*(known.command for known in tools), *_COMMANDS])
-    kind: Kind = tools[0].kind if tools else "shell" if command else "other"
-    kind = kinds.get(str(given.get("command")), kind) if kinds else kind
-    patch = _first(given, (known.patch for known in tools))
+
+    def named(names: Iterable[str], *others: str) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(name for name in (*names, *others) if name))
+
+    return _Arguments(
+        tools[0].kind if tools else None,
+        next((known.kinds for known in tools if known.kinds), None),
+        named(known.code for known in tools),
+        named((known.command for known in tools), *_COMMANDS),
+        named(known.patch for known in tools),
+        named((known.path for known in tools), *_PATHS),
+        named((known.pattern for known in tools), *_PATTERNS),
+        named(known.old for known in tools),
+        named(known.new for known in tools),
+    )
+
+
+def _act(tool: str, given: Mapping[str, Any]) -> Act:
+    known = _arguments_of(tool[-_NAME_CHARACTERS:])
+    command = "" if known.kinds else _command(given, known.command)
+    kind: Kind = known.kind or ("shell" if command else "other")
+    kind = known.kinds.get(str(given.get("command")), kind) if known.kinds else kind
+    patch = _first(given, known.patch)
     named = _PATCHED.search(patch) if patch else None
-    path = named[1].strip() if named else _first(given, [*(known.path for known in tools), *_PATHS])
+    path = named[1].strip() if named else _first(given, known.path)
     edits = given.get("edits")
     edits = [one for one in edits if isinstance(one, Mapping)] if isinstance(edits, list) else [given]
     return Act(
@@ -89,10 +127,10 @@ def _act(tool: str, given: Mapping[str, Any]) -> Act:
         given,
         path=path,
         command=command,
-        pattern=_first(given, [*(known.pattern for known in tools), *_PATTERNS]),
+        pattern=_first(given, known.pattern),
         patch=patch,
-        old=tuple(text for one in edits if (text := _first(one, (known.old for known in tools)))),
-        new=tuple(text for one in edits if (text := _first(one, (known.new for known in tools)))),
+        old=tuple(text for one in edits if (text := _first(one, known.old))) if known.old else (),
+        new=tuple(text for one in edits if (text := _first(one, known.new))) if known.new else (),
     )
 
 
@@ -107,14 +145,18 @@ def _read(text: str) -> Mapping[str, Any]:
     return {"input": text}
 
 
-def _first(given: Mapping[str, Any], names: Iterable[str]) -> str:
+def _first(given: Mapping[str, Any], names: tuple[str, ...]) -> str:
     """Return the first of the arguments that is a text; empty if none is."""
-    return next((value for name in names if name and isinstance(value := given.get(name), str) and value), "")
-
-
-def _command(given: Mapping[str, Any], names: Iterable[str]) -> str:
     for name in names:
-        value = given.get(name) if name else None
+        value = given.get(name)
+        if value and isinstance(value, str):
+            return value
+    return ""
+
+
+def _command(given: Mapping[str, Any], names: tuple[str, ...]) -> str:
+    for name in names:
+        value = given.get(name)
         if isinstance(value, list):
             return " ".join(word for word in value[:_COMMAND_WORDS] if isinstance(word, str))
         if isinstance(value, str):

@@ -59,7 +59,7 @@ PROFILE = Profile(
         variable="CLAUDECODE",
         mcp_tool="mcp__undrift__{tool}",
     ),
-    gives_back=GivenBack(files=5, file_tokens=5_000),
+    gives_back=GivenBack(files=5, file_tokens=5_000, newest_tokens=10_000),  # the newest answer stays since 2.1.219
     gives_up=3,
 )
 """Claude Code."""

@@ -96,3 +96,27 @@ def test_texts_in_the_window_are_read_in_linear_time_and_leave_the_size_as_it_is
     hostile = ("a" * 3_000_000, "\n" * 500_000, "")
     given = restore(session.entries, budget_tokens=500, count=characters_per_4, put_back=hostile)
     assert 0 < given.tokens <= 500
+
+
+NEWEST = GivenBack(newest_tokens=1_000)
+
+
+def test_the_newest_answer_and_its_results_are_not_said_again_if_the_client_keeps_them():
+    session = (
+        worked().said("The rate is wrong in late.py.").call("Bash", "\n".join(lines("late")), command="cat late.py")
+    )
+    assert "def late_3(" in text(session, GivenBack())
+    given = text(session, NEWEST)
+    assert "def late_3(" not in given
+    assert "def new_3(" in given  # the answer before it is gone
+
+
+def test_a_newest_answer_that_is_too_large_counts_as_lost():
+    session = worked().call("Bash", "\n".join(lines("late", 90)), command="cat late.py")
+    assert "def late_3(" in text(session, NEWEST)
+
+
+def test_the_last_words_of_the_agent_are_not_said_again_if_the_client_keeps_them():
+    session = worked().said("The rate is wrong in the late file.")
+    assert "The rate is wrong in the late file." in text(session, GivenBack())
+    assert "The rate is wrong in the late file." not in text(session, NEWEST)

@@ -13,7 +13,7 @@ from undrift.core.restore.contents import contents_of
 from undrift.core.restore.given_up import given_up
 from undrift.core.restore.held import MOST_SHARE, held_rules, not_kept, perhaps_rules, typed_rules_of
 from undrift.core.restore.history import RestoreHistory, history_of
-from undrift.core.restore.kept import kept_by_client, without_kept_texts
+from undrift.core.restore.kept import KeptByClient, kept_by_client, without_kept_texts
 from undrift.core.restore.render import Restored, RestoredItem, RestorePage
 from undrift.core.restore.stated import Excerpt, newest_edits, pasted, plan, requests, statements, verdicts
 from undrift.core.restore.worth import worth_of_lines, worth_of_names
@@ -31,7 +31,8 @@ __all__ = ["Restored", "RestoredItem", "contents_of", "restore", "restore_rules"
 _REQUESTS, _PERHAPS, _PLAN, _STATEMENTS, _VERDICTS, _EDITS, _TRIED = 0.12, 0.05, 0.03, 0.03, 0.03, 0.03, 0.03
 _SAID_OF = 5_000
 
-# The share of its usual worth that a line has if the client's own texts are known: its files hold lines, and few names.
+# The share of its usual worth that a line has beside files that the client attaches: they hold lines, and few names.
+# Identifiers / lines beside Claude Code's own texts, by its profile, at 10,000 tokens: 0.89 / 0.82, without this 0.87 / 0.83.
 _LINES_BESIDE_FILES = 0.6
 
 _NOTHING = GivenBack()
@@ -72,12 +73,12 @@ def restore(
     kept = kept_by_client(entries, history, gives_back, put_back)
     held = not_kept(typed_rules_of(entries, unsure=True) if rules is None else rules, entries, kept.others)
     names, lines = worth_of_names(history), worth_of_lines(history)
-    if kept.names:
+    if kept.names or gives_back.files:
         lines = {key: chance * _LINES_BESIDE_FILES for key, chance in lines.items()}
     tried = given_up(kept.others)
     characters = budget_tokens * 4
     for _ in range(8):
-        page = _page(kept.others, held, tried, history, characters)
+        page = _page(kept, held, tried, history, characters)
         shown = kept.lines | set(map(normal, page.said_lines()))
         picks = choose(
             history,
@@ -121,13 +122,14 @@ def restore_rules(
 
 
 def _page(
-    entries: Sequence[ContextEntry],
+    kept: KeptByClient,
     held: Sequence[Rule],
     tried: Sequence[Excerpt],
     history: RestoreHistory,
     characters: int,
 ) -> RestorePage:
     """Begin the text with what was said outright."""
+    entries = kept.others
     page = RestorePage(history)
     most = int(characters * MOST_SHARE)
     page.say("rules", held_rules(held, most), most)
@@ -137,10 +139,10 @@ def _page(
     page.say("requests", perhaps_rules(held, int(characters * _PERHAPS)), int(characters * _PERHAPS))
     page.say("pasted", pasted(entries), int(characters * _REQUESTS) - (page.characters - empty))
     page.say("plan", plan(entries), int(characters * _PLAN))
-    page.say("statement", statements(history), int(characters * _STATEMENTS))
-    page.say("verdict", verdicts(history), int(characters * _VERDICTS))
+    page.say("statement", kept.lost(statements(history)), int(characters * _STATEMENTS))
+    page.say("verdict", kept.lost(verdicts(history)), int(characters * _VERDICTS))
     page.say("tried", tried, int(characters * _TRIED))
-    page.say("edit", newest_edits(history), int(characters * _EDITS))
+    page.say("edit", kept.lost(newest_edits(history)), int(characters * _EDITS))
     return page
 
 

@@ -3,10 +3,11 @@
 Law: what is not certain counts as lost. A line that is in the window two times costs little, one that is missing is gone.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from undrift.core.restore.history import RestoreHistory
+from undrift.core.restore.stated import Excerpt
 from undrift.core.restore.trace import Trace, file_key
 from undrift.core.text.references import NAME_CANDIDATE, name_in, normal
 from undrift.core.text.tokens import characters_per_4
@@ -14,7 +15,7 @@ from undrift.core.text.typed import user_texts
 from undrift.profiles import GivenBack, acts_of
 from undrift.values.window import ContextEntry
 
-__all__ = ["KeptByClient", "kept_by_client", "without_kept_texts"]
+__all__ = ["KeptByClient", "kept_by_client", "newest_answer", "without_kept_texts"]
 
 _SURE = 0.8
 """A file counts as small enough up to this share of the client's limit, as the client counts in its own way."""
@@ -36,6 +37,10 @@ class KeptByClient:
     lines: frozenset[str]
     names: frozenset[str] = frozenset()
 
+    def lost(self, excerpts: Iterable[Excerpt]) -> list[Excerpt]:
+        """Return the excerpts of which a line is gone."""
+        return [one for one in excerpts if any(normal(line) not in self.lines for line in one.lines)]
+
 
 def kept_by_client(
     entries: Sequence[ContextEntry], history: RestoreHistory, gives: GivenBack, put_back: Sequence[str] = ()
@@ -45,11 +50,11 @@ def kept_by_client(
     Args:
         entries: The session.
         history: What was read of it.
-        gives: What the client keeps by its own rule: the user's texts, and files.
+        gives: What the client keeps by its own rule: the user's texts, files, and the newest answer.
         put_back: Texts that are known to stand in the new window. If there are any, its rule for files is not asked.
     """
     others = without_kept_texts(entries, gives)
-    left = {entry.id for entry in others}
+    left = {entry.id for entry in others}.difference(entry.id for entry in newest_answer(entries, gives))
     texts = [trace for entry, trace in _pairs(history) if entry.id not in left]
     readings = [] if put_back else _readings(history, gives)
     lines, names = _standing(put_back)
@@ -80,6 +85,31 @@ def without_kept_texts(entries: Sequence[ContextEntry], gives: GivenBack) -> Seq
             break
         kept.add(entry.id)
     return [entry for entry in entries if entry.id not in kept] if kept else entries
+
+
+def newest_answer(entries: Sequence[ContextEntry], gives: GivenBack) -> Sequence[ContextEntry]:
+    """Return the agent's newest message and the results of its calls, if the client keeps them; none if they are too large."""
+    last = next((place for place in range(len(entries) - 1, -1, -1) if _of_agent(entries[place])), None)
+    if last is None or not gives.newest_tokens:
+        return ()
+    message = (entries[last].metadata or {}).get("message")
+    first = last
+    while message and first and _of_agent(entries[first - 1]).get("message") == message:
+        first -= 1
+    calls = {entry.pair_id for entry in entries[first : last + 1] if entry.pair_id}
+    answer = [one for one in entries[first:] if _is_text_of_agent(one) or one.pair_id in calls]
+    tokens = sum(characters_per_4(entry.content) for entry in answer)
+    return answer if tokens <= gives.newest_tokens * _SURE else ()
+
+
+def _of_agent(entry: ContextEntry) -> Mapping[str, object]:
+    """Return the metadata of an entry that the agent wrote; empty for others."""
+    about = entry.metadata or {}
+    return about if about.get("role") == "assistant" else {}
+
+
+def _is_text_of_agent(entry: ContextEntry) -> bool:
+    return _of_agent(entry).get("kind") not in (None, "thinking")
 
 
 def _readings(history: RestoreHistory, gives: GivenBack) -> list[Trace]:
