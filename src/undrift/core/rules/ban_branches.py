@@ -19,6 +19,9 @@ _NO_NAME = STOPS | words_in(
 
 _SLASHED = re.compile(r"[\w.-]{1,80}/[\w./*-]{1,160}")
 _GROUPED = re.compile(r"(?:release|hotfix|feature|feat|fix|chore)s?/[\w./*-]*")
+_STAYS = words_in("stay staying remain work working keep")
+"""Verbs with which one is on a branch, but in a folder."""
+
 _ENDS = words_in("and or directly please ever pls by either again")
 
 
@@ -35,7 +38,8 @@ def _called(spot: Spot) -> NamedThing | None:
     if spot.follower in ("branch", "branches"):
         if text == "release":
             return _named("release*", length=2)
-        return _named(name, length=2) if _NAME.fullmatch(spot.raw) and text not in _NO_NAME else None
+        is_verb = bool(verb_of(text)) and text not in BRANCHES
+        return _named(name, length=2) if _NAME.fullmatch(spot.raw) and text not in _NO_NAME and not is_verb else None
     is_name = _NAME.fullmatch(spot.raw) and text not in STOPS and not verb_of(text)
     return _named(name) if is_name and spot.before in ("branch", "branches") else None
 
@@ -43,6 +47,8 @@ def _called(spot: Spot) -> NamedThing | None:
 def _known(spot: Spot) -> NamedThing | None:
     """Read a name that is known: ``main``."""
     names, verb = _short(spot.text).split("/"), spot.verb
+    if spot.before == "on" and spot.at > 1 and spot.tokens[spot.at - 2].text in _STAYS and _SLASHED.fullmatch(spot.raw):
+        return _named(spot.raw)
     if not all(name in BRANCHES for name in names):
         return None
     is_done = verb in _GIT_VERBS or verb in ("change", "touch", "delete", "work", "mine", "leave", "")

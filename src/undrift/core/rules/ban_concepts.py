@@ -187,7 +187,7 @@ _CONCEPTS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         ),
     ),
     (
-        r"(?:unit )*(?:test[ -]suite|test runner|unit tests|tests?)",
+        r"(?:unit )*(?:test[ -]suite|test runner|unit tests|tests?)(?! (?:files?|folders?|data|code)\b)",
         "tests",
         _TEST_RUNS,
     ),
@@ -306,7 +306,7 @@ _CONCEPTS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         _listed("crontab"),
     ),
     (
-        r"(?:git )?hooks",
+        r"(?:git |pre-commit |pre-push |commit )*hooks?(?: checks?)?",
         "hooks",
         _listed("git commit --no-verify, git push --no-verify"),
     ),

@@ -1,13 +1,13 @@
 """Tells how a clause of a rule continues: as a list, as what is wanted instead, or not at all. Pure, bounded."""
 
-from undrift.core.rules.ban_clause import GOOD_STARTS, SURE_STARTS, Clause
+from undrift.core.rules.ban_clause import GOOD_STARTS, SURE_STARTS, Clause, Said
 from undrift.core.rules.ban_marks import mark_at
 from undrift.core.rules.ban_objects import named_at
 from undrift.core.rules.ban_spot import NamedThing, Spot
 from undrift.core.rules.ban_words import verb_of, words_in
 from undrift.core.rules.targets import CommandTarget
 
-__all__ = ["ends_there", "is_exact", "is_of_another", "mood_behind"]
+__all__ = ["ends_there", "is_exact", "is_of_another", "is_same_kind", "is_statement", "mood_behind", "own_verbs"]
 
 _PERSONS = frozenset({"i", "we", "you", "they"})
 _LISTED = words_in("and or nor any the a an in under to also anything of our my")
@@ -72,3 +72,39 @@ def is_exact(named: NamedThing) -> bool:
     """Return whether what is named can be nothing but an option or a pipe: the verb does not matter then."""
     exact = (one.piped or one.assigned for one in named.targets if isinstance(one, CommandTarget))
     return named.kind == "flag" or any(exact)
+
+
+_FILES = frozenset({"path", "project"})
+_BRANCHES = frozenset({"branch", "branches"})
+_IN_PLACES = words_in("in on to for with from under inside into at by through via if when after of as until unless")
+
+
+def is_same_kind(wanted: tuple[str, ...], kind: str) -> bool:
+    """Return whether something can be what another thing is wanted for: a file for a file, a command for a command.
+
+    `wanted`: the kinds that stand before ``instead of``; with none named, anything can be.
+    """
+    if not wanted:
+        return True
+    if kind in ("command", "flag", "tool"):
+        return not set(wanted) <= _FILES | _BRANCHES or "path" in wanted  # a script is a path, too
+    groups = [_FILES, _BRANCHES]
+    for group in groups:
+        if kind in group:
+            return bool(group & set(wanted))
+    return not set(wanted) <= _FILES | _BRANCHES | {"command", "flag"} or wanted == (kind,)
+
+
+def is_statement(spot: Spot, end: int) -> bool:
+    """Return whether ``only`` stands behind a verb of the third person: ``it supports only names`` tells, and orders nothing."""
+    word = spot.before
+    following = spot.tokens[end] if end < len(spot.tokens) else None
+    is_verb = word.endswith("s") and not word.endswith("ss") and word.isalpha() and len(word) > 3 and not verb_of(word)
+    is_object = following is not None and following.kind in ("word", "code") and following.text not in _IN_PLACES
+    return spot.at > 1 and is_verb and is_object
+
+
+def own_verbs(one: Said) -> tuple[str, ...]:
+    """Return the verbs that stand with a subject: ``pushes to main are off limits``; none if all is forbidden."""
+    vague = {"read", "run", "work"} if one.named.kind == "path" else {"read"}
+    return tuple(verb for verb in one.verbs if verb not in vague)

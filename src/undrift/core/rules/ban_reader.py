@@ -9,6 +9,7 @@ import re
 from undrift.core.rules.ban import Ban
 from undrift.core.rules.ban_clause import (
     IN_CODE,
+    I_RUN,
     MINE,
     MY_JOB,
     MY_VERBS,
@@ -17,7 +18,15 @@ from undrift.core.rules.ban_clause import (
     Clause,
     Said,
 )
-from undrift.core.rules.ban_lists import ends_there, is_exact, is_of_another, mood_behind
+from undrift.core.rules.ban_lists import (
+    ends_there,
+    is_exact,
+    is_of_another,
+    is_same_kind,
+    is_statement,
+    mood_behind,
+    own_verbs,
+)
 from undrift.core.rules.ban_marks import RuleToken, SentenceMark, mark_at
 from undrift.core.rules.ban_objects import named_at
 from undrift.core.rules.ban_places import is_written
@@ -129,6 +138,8 @@ class BanReader:
             return
         if now.mood == "told":
             self._begin("")
+        elif spot.text == ":" and now.mood == "forbid" and not (now.mentions or now.verbs or set(now.tail) <= SMALL):
+            self._begin("forbid")  # ``no tools of the network: curl, wget``
         elif now.mood in ("forbid", "only") and following:
             mood = mood_behind(now, spot, following)
             if mood is not None:
@@ -148,7 +159,7 @@ class BanReader:
         if mark.kind in ("forbid", "away", "alone"):
             self._forbid(spot.text, following, is_touch=mark.kind != "forbid")
         elif mark.kind == "only":
-            self._only([token.text for token in words])
+            self._only([token.text for token in words], is_told=is_statement(spot, end))
         elif mark.kind == "if":
             self._condition(spot.text, following)
         else:
@@ -176,13 +187,16 @@ class BanReader:
             self._begin("")
         elif kind == "instead":
             self._instead()
-        elif kind in ("mine", "free"):
-            self._banned_before() if kind == "mine" else self._freed()
+        elif kind in ("mine", "read-only", "free"):
+            self._freed() if kind == "free" else self._banned_before("mine" if kind == "mine" else "change")
+        elif kind == "all-but" and now.mood != "forbid":
+            self._begin("forbid", tuple(now.verbs))
         elif kind == "consent" and now.mood != "told":
             now.mood = "forbid"
-        elif kind == "nothing-but":
+        elif kind in ("nothing-but", "all-but"):
             now.mood, now.mentions = "only", []
-        elif kind == "spare":
+        elif kind in ("spare", "unless"):
+            now.needs_spare = now.needs_spare or (kind == "unless" and not now.spared)
             now.is_spare = now.is_spare or now.mood in ("forbid", "only")
         elif kind == "outside":
             now.outside = True
@@ -195,14 +209,18 @@ class BanReader:
         if now.mood == "told" or "prefer" in now.tail:
             self._begin("told")
             return
-        verbs = tuple(now.verbs) or ("run",)
+        verbs, kinds = tuple(now.verbs) or ("run",), tuple(one.named.kind for one in now.mentions)
+        is_by_pronoun = now.pronoun or bool(_PRONOUNS & set(now.tail))
         now.mood = "" if now.mood == "forbid" else "permit"
         self._begin("forbid", verbs)
+        self._now.instead_of = kinds or (("command",) if is_by_pronoun else ())
 
     def _forbid(self, text: str, following: str, *, is_touch: bool) -> None:
         now = self._now
         if now.mood == "told":
             return
+        if not now.mood and not now.verbs and all(one.named.kind == "agent" for one in now.mentions):
+            now.mentions = []  # who is told, not what is forbidden
         verbs = tuple(now.verbs) if text == "nor" or (text == "not" and now.mood) else ()
         if following in _PLACES and not verbs:
             verbs = tuple(now.verbs) or next((tuple(one.verbs) for one in reversed(self._clauses) if one.verbs), ())
@@ -212,14 +230,14 @@ class BanReader:
         if is_touch:
             self._now.verbs = ["touch"]
 
-    def _banned_before(self) -> None:
+    def _banned_before(self, verb: str) -> None:
         """Forbid the things that were named before ``is off limits``."""
         now = self._now
         if now.mood in ("", "permit") and now.mentions:
-            now.mood, now.mentions = "forbid", [Said(one.named, ("mine",)) for one in now.mentions]
+            now.mood, now.mentions = "forbid", [Said(one.named, own_verbs(one) or (verb,)) for one in now.mentions]
             self._begin("told")
         elif now.mood in ("", "permit") and (now.pronoun or not now.verbs):
-            now.mood, now.verbs, now.pronoun = "forbid", ["mine"], True
+            now.mood, now.verbs, now.pronoun = "forbid", [verb], True
             self._begin("told")
 
     def _freed(self) -> None:
@@ -234,9 +252,12 @@ class BanReader:
         else:
             self._begin("permit")
 
-    def _only(self, words: list[str]) -> None:
+    def _only(self, words: list[str], *, is_told: bool) -> None:
         now = self._now
         if now.mood in ("forbid", "told"):
+            return
+        if is_told:
+            self._begin("told")
             return
         if now.mentions and set(now.tail) <= SMALL:  # ``src/ui only``
             now.mood = "only"
@@ -284,6 +305,9 @@ class BanReader:
             return seen.length
         is_noun = (bool(now.verbs) and spot.is_behind_verb) or spot.before in _NOUN_SIGNS or spot.is_state
         does = verb_of(spot.text) if spot.token.kind == "word" else ""
+        if now.mood == "forbid" and not now.verbs and spot.text == "new" and spot.follower in ("file", "files"):
+            now.verbs = ["create"]
+            return 2
         if length := self._limit(spot):
             return length
         named = named_at(spot)
@@ -344,6 +368,8 @@ class BanReader:
             pass
         elif now.is_spare:
             now.spared.append(named)
+        elif not is_same_kind(now.instead_of, named.kind) or (spot.before == "without" and now.mood in ("", "permit")):
+            pass
         else:
             now.outsiders += [named] if now.outside else []
             is_called = named.kind == "path" and not is_written(spot.raw)
@@ -371,3 +397,7 @@ class BanReader:
             if does in MY_VERBS:
                 self._begin("forbid", (does,))
                 self._now.tail = ["myself"]
+        if I_RUN.search(text) and self._now.mood in ("", "told"):
+            self._is_conditional = False
+            self._begin("forbid", ("run",))
+            self._now.pronoun, self._now.conditional = True, False

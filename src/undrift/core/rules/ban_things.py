@@ -52,7 +52,7 @@ _ON_FORGE = {
 _ON_MANY_BRANCHES = {"": "branch", "create": "branch", "delete": "unbranch", "switch": "switch", "leave": "switch"}
 _RUN_VERBS: Mapping[str, tuple[str, ...]] = {
     "install": ("install", "create", "", "fetch"), "full-tests": ("run", ""), "tests": ("run",), "server": ("run", ""),
-    "migrations": ("run",), "processes": ("kill",), "verb": ("", "create", "run"), "hooks": (),
+    "migrations": ("run",), "processes": ("kill",), "verb": ("", "create", "run"), "hooks": ("bypass",),
 }  # fmt: skip
 """The verbs with which things that are commands are forbidden; for the others ``no`` and ``run``."""
 
@@ -111,7 +111,9 @@ def _of_web(one: NamedThing, verb: str, spared: Spared, clause: Clause) -> Ban |
 
 def _of_tool(one: NamedThing, verb: str, spared: Spared, clause: Clause) -> Ban | None:
     del clause
-    return Ban(frozenset({"tool"}), one.targets, spared) if verb in ("", "run", "mine", "change", "touch") else None
+    if verb in ("", "run", "mine", "touch"):
+        return Ban(frozenset({"tool"}), one.targets, spared)
+    return Ban(frozenset({"write"}), one.targets, spared) if verb in _WRITES else None
 
 
 def _of_browser(one: NamedThing, verb: str, spared: Spared, clause: Clause) -> Ban | None:
@@ -173,7 +175,7 @@ def _of_forge(one: NamedThing, verb: str, spared: Spared, clause: Clause) -> Ban
 
 def _of_aside(one: NamedThing, verb: str, spared: Spared, clause: Clause) -> Ban | None:
     del one, spared, clause
-    return Ban(frozenset({"aside"})) if verb == "run" else None
+    return Ban(frozenset({"aside"})) if verb in ("run", "") else None
 
 
 def _of_verb(one: NamedThing, verb: str, spared: Spared, clause: Clause) -> Ban | None:

@@ -22,6 +22,7 @@ _VERBS: Mapping[str, str] = {
     "run": "run execute call invoke start launch use issue try go rely do perform employ apply trigger fire type "
     "kick spin",
     "install": "install",
+    "bypass": "bypass skip circumvent disable",
     "commit": "commit",
     "push": "push",
     "merge": "merge",

@@ -40,7 +40,7 @@ def bans_of_clause(
 
     `earlier`: what was named before it, for its pronouns. `only`: what alone was allowed. `permitted`: by any clause.
     """
-    if clause.conditional or clause.mood not in ("forbid", "only"):
+    if (clause.needs_spare and not clause.spared) or clause.conditional or clause.mood not in ("forbid", "only"):
         return []
     if clause.mood == "only":
         return _only(clause, permitted)

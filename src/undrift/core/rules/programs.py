@@ -11,6 +11,7 @@ __all__ = [
     "SILENT",
     "as_written",
     "has_flag",
+    "has_known_options",
     "inner_command",
     "operands_of",
 ]
@@ -88,8 +89,13 @@ _PREFIXED = {
 _DEEPEST = 4
 
 
-def operands_of(program: str, others: Sequence[str]) -> list[str]:
-    """Return the words of a command that are neither options nor values of options."""
+def has_known_options(program: str) -> bool:
+    """Say whether it is known which options of a program have values."""
+    return program in _OPTIONS
+
+
+def operands_of(program: str, others: Sequence[str], *, all_valued: bool = False) -> list[str]:
+    """Return the words of a command that are neither options nor values of options. `all_valued`: each short one has a value."""
     valued = _OPTIONS.get(program, frozenset())
     found: list[str] = []
     skip = behind = False
@@ -101,7 +107,7 @@ def operands_of(program: str, others: Sequence[str]) -> list[str]:
         elif word == "--":
             behind = True
         else:
-            skip = word in valued
+            skip = word in valued or (all_valued and len(word) == 2)
     return found
 
 
@@ -142,6 +148,10 @@ def _inner(words: Sequence[str]) -> Sequence[str]:
         return ["rm", _found(others)] if "-delete" in others else []
     if program == "python" and "-m" in others[:3]:
         return others[others.index("-m") + 1 :]
+    if program == "docker":
+        return _in_container(others)
+    if program in _BEHIND_DASHES and "--" in others:
+        return others[others.index("--") + 1 :]
     if program == "timeout":
         at = _first_operand(program, others)
         return others[at + 1 :]
@@ -154,6 +164,47 @@ def _inner(words: Sequence[str]) -> Sequence[str]:
         at += 1
         at += _first_operand(program, others[at:])
     return others[at:]
+
+
+_BEHIND_DASHES = frozenset(
+    {"kubectl", "oc", "doppler", "op", "aws-vault", "dotenv", "infisical", "chamber", "direnv", "nix", "devbox"}
+)
+"""Programs that run what stands behind ``--``."""
+
+
+def _in_container(others: Sequence[str]) -> Sequence[str]:
+    """Return what ``docker exec NAME`` or ``docker compose run NAME`` runs."""
+    plain = operands_of("docker", others)
+    verbs = plain[1:] if plain[:1] == ["compose"] else plain
+    if verbs[:1] not in (["exec"], ["run"]):
+        return []
+    at = list(others).index(verbs[0]) + 1
+    skip = False
+    for number, word in enumerate(others[at:], at):
+        if skip or word[:1] == "-":
+            skip = not skip and word in _IN_CONTAINER
+        else:
+            return others[number + 1 :]
+    return []
+
+
+_IN_CONTAINER = frozenset(
+    {
+        "-e",
+        "--env",
+        "-u",
+        "--user",
+        "-w",
+        "--workdir",
+        "-v",
+        "--volume",
+        "-p",
+        "--name",
+        "--entrypoint",
+        "--network",
+        "--env-file",
+    }
+)
 
 
 def _found(others: Sequence[str]) -> str:

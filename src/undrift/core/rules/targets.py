@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 
 from undrift.core.rules.effects import Effect, placed
 from undrift.core.rules.git_effects import changes_repository
-from undrift.core.rules.programs import SHELLS, SHOWING, has_flag, operands_of
+from undrift.core.rules.programs import SHELLS, SHOWING, has_flag, has_known_options, operands_of
 from undrift.profiles import bare_name
 
 __all__ = [
@@ -149,7 +149,7 @@ class CommandTarget:
             return effect.words[0] in SHELLS and effect.source in ("curl", "wget")
         if self.words[:1] == ("sudo",):
             return effect.words[0] == "sudo" or "sudo" in effect.before
-        if not self._begins(effect.words):
+        if not self._begins(effect.words) or (not self.flags and _is_idle(effect.words)):
             return False
         if not self.words and effect.words[0] in _TALKS:
             return False
@@ -185,6 +185,10 @@ class CommandTarget:
             return False
         if not more:
             return True
+        if program in _MANY_TARGETS and any(_is_word(word, more[0]) for word in operands):
+            return len(more) == 1 or _is_word(operands[-1], more[-1])
+        if operands and not _is_word(operands[0], more[0]) and not has_known_options(program):
+            operands = operands_of(program, others, all_valued=True)
         if not operands or not _is_word(operands[0], more[0]):
             return False
         rest = iter(operands[1:])
@@ -200,6 +204,26 @@ class CommandTarget:
             one.rpartition("/")[2] == self.words[0] or one == self.words[0] for one in operands[place : place + 1]
         )
 
+
+_MANY_TARGETS = frozenset(
+    {
+        "ant",
+        "fab",
+        "gradle",
+        "gradlew",
+        "idf.py",
+        "invoke",
+        "just",
+        "make",
+        "mvn",
+        "ninja",
+        "nox",
+        "rake",
+        "sbt",
+        "task",
+    }
+)
+"""Programs that are told several things to do in one command."""
 
 _WHOLE = frozenset({"tests", "test", ".", "./...", "spec", "src", "all"})
 """Operands that still mean all tests."""
@@ -218,6 +242,11 @@ def _changes(effect: Effect) -> bool:
             word in shows or word.startswith(("describe", "list", "get-")) for word in operands[:2]
         )
     return effect.writes
+
+
+def _is_idle(words: Sequence[str]) -> bool:
+    """Say whether a command only tells what it would do, or how it is used."""
+    return any(word.startswith("--dry-run") or word in ("--dryrun", "--help") for word in words[1:20])
 
 
 _SCRIPT_RUNNERS = frozenset(
@@ -242,6 +271,7 @@ _SCRIPT_RUNNERS = frozenset(
 
 
 def _is_program(program: str, wanted: str) -> bool:
+    program, wanted = program.removesuffix(".py"), wanted.removesuffix(".py")
     return program == wanted.rpartition("/")[2] or ("*" in wanted and fnmatchcase(program, wanted))
 
 
