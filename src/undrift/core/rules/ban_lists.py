@@ -1,13 +1,22 @@
 """Tells how a clause of a rule continues: as a list, as what is wanted instead, or not at all. Pure, bounded."""
 
-from undrift.core.rules.ban_clause import GOOD_STARTS, SURE_STARTS, Clause, Said
+from undrift.core.rules.ban_clause import GOOD_STARTS, IN_CODE, SURE_STARTS, Clause, Said
 from undrift.core.rules.ban_marks import mark_at
 from undrift.core.rules.ban_objects import named_at
 from undrift.core.rules.ban_spot import NamedThing, Spot
 from undrift.core.rules.ban_words import verb_of, words_in
 from undrift.core.rules.targets import CommandTarget
 
-__all__ = ["ends_there", "is_exact", "is_of_another", "is_same_kind", "is_statement", "mood_behind", "own_verbs"]
+__all__ = [
+    "ends_there",
+    "is_exact",
+    "is_of_another",
+    "is_same_kind",
+    "is_statement",
+    "limit_at",
+    "mood_behind",
+    "own_verbs",
+]
 
 _PERSONS = frozenset({"i", "we", "you", "they"})
 _LISTED = words_in("and or nor any the a an in under to also anything of our my")
@@ -108,3 +117,29 @@ def own_verbs(one: Said) -> tuple[str, ...]:
     """Return the verbs that stand with a subject: ``pushes to main are off limits``; none if all is forbidden."""
     vague = {"read", "run", "work"} if one.named.kind == "path" else {"read"}
     return tuple(verb for verb in one.verbs if verb not in vague)
+
+
+_BY = frozenset({"with", "using", "via", "through"})
+_PLAIN_TIME = words_in("now me this the today any us you")
+_RESTRICTS = frozenset({"for", "that", "which", "whose", "with"})
+
+
+def limit_at(now: Clause, spot: Spot) -> int:
+    """Read what limits a command or a tool: ``with sed``, ``in code``, ``to edit files``; return the tokens it takes."""
+    if now.mood != "forbid":
+        return 0
+    if spot.text in _BY and now.verbs and now.verb != "touch" and not now.mentions:
+        now.purpose, now.verbs = now.verb, ["run"]
+        return 1
+    if spot.text in _RESTRICTS and now.mentions and now.mentions[-1].is_called and spot.follower not in _PLAIN_TIME:
+        now.conditional = True
+    is_command = now.names("command")
+    now.joins = now.joins or (spot.text in _BY and is_command)
+    if spot.text in ("in", "inside") and is_command:
+        now.conditional = now.conditional or any(one.text in IN_CODE for one in spot.tokens[spot.at + 1 : spot.at + 4])
+    if spot.text in ("on", "for", "in", "inside", "against") and now.mentions and now.mentions[-1].named.kind == "tool":
+        now.conditional = True
+    if spot.text in ("to", "for") and is_command:
+        now.purpose = now.purpose or verb_of(spot.follower)
+        return 2 if now.purpose else 0
+    return 0

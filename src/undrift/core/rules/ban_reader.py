@@ -8,7 +8,6 @@ import re
 
 from undrift.core.rules.ban import Ban
 from undrift.core.rules.ban_clause import (
-    IN_CODE,
     I_RUN,
     MINE,
     MY_JOB,
@@ -24,6 +23,7 @@ from undrift.core.rules.ban_lists import (
     is_of_another,
     is_same_kind,
     is_statement,
+    limit_at,
     mood_behind,
     own_verbs,
 )
@@ -46,14 +46,11 @@ _MODALS = frozenset(
 _TOLD = words_in("""has have had is are was were did does do would could might be been or if whether why""")
 """Words before ``not`` that make it a statement."""
 
-_RESTRICTS = frozenset({"for", "that", "which", "whose", "with"})
-_PLAIN_TIME = words_in("now me this the today any us you")
 _ALL = words_in(
     """all existing current single of whole entire also please with off away from alone under inside out touch touching
     leave hands stay keep"""
 )
 _NOT = frozenset({"not", "don't", "dont", "never", "can't", "cannot"})
-_BY = frozenset({"with", "using", "via", "through"})
 _SPARING = words_in("command flag path project branch tool host service")
 """The kinds of things that, allowed in one clause, are allowed in all."""
 
@@ -191,7 +188,13 @@ class BanReader:
             self._freed() if kind == "free" else self._banned_before("mine" if kind == "mine" else "change")
         elif kind == "all-but" and now.mood != "forbid":
             self._begin("forbid", tuple(now.verbs))
-        elif kind == "consent" and now.mood != "told":
+        else:
+            self._limited(kind)
+
+    def _limited(self, kind: str) -> None:
+        """Read words that change what the clause at hand is about, and begin no other."""
+        now = self._now
+        if kind == "consent" and now.mood != "told":
             now.mood = "forbid"
         elif kind in ("nothing-but", "all-but"):
             now.mood, now.mentions = "only", []
@@ -220,7 +223,7 @@ class BanReader:
         if now.mood == "told":
             return
         if not now.mood and not now.verbs and all(one.named.kind == "agent" for one in now.mentions):
-            now.mentions = []  # who is told, not what is forbidden
+            now.mentions = []  # the one who is spoken to, not what is forbidden
         verbs = tuple(now.verbs) if text == "nor" or (text == "not" and now.mood) else ()
         if following in _PLACES and not verbs:
             verbs = tuple(now.verbs) or next((tuple(one.verbs) for one in reversed(self._clauses) if one.verbs), ())
@@ -308,7 +311,7 @@ class BanReader:
         if now.mood == "forbid" and not now.verbs and spot.text == "new" and spot.follower in ("file", "files"):
             now.verbs = ["create"]
             return 2
-        if length := self._limit(spot):
+        if length := limit_at(now, spot):
             return length
         named = named_at(spot)
         if named is not None and does and not is_noun and not now.verbs and named.kind in ("verb", "tests"):
@@ -323,33 +326,6 @@ class BanReader:
             return 1
         now.tail.append(spot.text)
         return 1
-
-    def _limit(self, spot: Spot) -> int:
-        """Read what limits a command or a tool: ``with sed``, ``in code``, ``to edit files``; return the tokens it takes."""
-        now = self._now
-        if now.mood != "forbid":
-            return 0
-        if spot.text in _BY and now.verbs and now.verb != "touch" and not now.mentions:
-            now.purpose, now.verbs = now.verb, ["run"]
-            return 1
-        if spot.text in _RESTRICTS and now.mentions and now.mentions[-1].is_called and spot.follower not in _PLAIN_TIME:
-            now.conditional = True
-        is_command = now.names("command")
-        now.joins = now.joins or (spot.text in _BY and is_command)
-        if spot.text in ("in", "inside") and is_command:
-            now.conditional = now.conditional or any(
-                one.text in IN_CODE for one in spot.tokens[spot.at + 1 : spot.at + 4]
-            )
-        if (
-            spot.text in ("on", "for", "in", "inside", "against")
-            and now.mentions
-            and now.mentions[-1].named.kind == "tool"
-        ):
-            now.conditional = True
-        if spot.text in ("to", "for") and is_command:
-            now.purpose = now.purpose or verb_of(spot.follower)
-            return 2 if now.purpose else 0
-        return 0
 
     def _thing(self, spot: Spot, named: NamedThing) -> int:
         now = self._now

@@ -223,7 +223,7 @@ _MANY_TARGETS = frozenset(
         "task",
     }
 )
-"""Programs that are told several things to do in one command."""
+"""Programs that do several things in one command."""
 
 _WHOLE = frozenset({"tests", "test", ".", "./...", "spec", "src", "all"})
 """Operands that still mean all tests."""
