@@ -47,7 +47,9 @@ SOAK_MINUTES ?= 60
 PURGE_MEGABYTES ?= 500
 
 PIP_INSTALL := -m pip install --quiet --no-input --disable-pip-version-check
-LOCKED := $(PIP_INSTALL) --require-hashes
+# A lock names all that is needed, so pip need not resolve: told to, it looked for the newest of a package that another asks
+# for with an extra, and refused it as not locked.
+LOCKED := $(PIP_INSTALL) --require-hashes --no-deps
 # The package itself. Its back end, hatchling, is installed from the lock: nothing is fetched behind the hashes' back.
 EDITABLE := $(PIP_INSTALL) --no-deps --no-build-isolation --editable .
 
@@ -309,7 +311,7 @@ $(BENCH): | $(BASE)
 $(EXACT): | $(BASE)
 	@echo "installing what exact needs ..."
 	@$(PYTHON) -m venv --clear $(VENV)/exact
-	@$(EXACT_PY) $(LOCKED) --no-deps -r requirements/exact.txt
+	@$(EXACT_PY) $(LOCKED) -r requirements/exact.txt
 	@$(EXACT_PY) $(EDITABLE)
 	@touch $@
 
