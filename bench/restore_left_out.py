@@ -93,7 +93,7 @@ def _kept(tables: Path, fitted_to: str) -> dict[str, Models]:
         return {}
     told = json.loads(tables.read_text(encoding="utf-8"))
     if told["fitted_to"] != fitted_to:
-        progress("the tables that were kept are of other recordings or code: fitting anew")
+        progress("the tables that were kept are of other recordings or code: fitting again")
         return {}
     return {name: Models(*map(_model, both)) for name, both in told["models"].items()}
 

@@ -101,4 +101,4 @@ def test_one_repository_cannot_be_judged_by_others(tmp_path: Path, capsys: pytes
     assert "fitting" not in again.err
     reading(range(15, 36)).write(tmp_path / "two__b.jsonl")
     assert main(wanted) == 0
-    assert "fitting anew" in capsys.readouterr().err
+    assert "fitting again" in capsys.readouterr().err

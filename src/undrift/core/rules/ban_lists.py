@@ -18,6 +18,12 @@ __all__ = [
     "own_verbs",
 ]
 
+_FILES = frozenset({"path", "project"})
+_BRANCHES = frozenset({"branch", "branches"})
+_IN_PLACES = words_in("in on to for with from under inside into at by through via if when after of as until unless")
+_BY = frozenset({"with", "using", "via", "through"})
+_PLAIN_TIME = words_in("now me this the today any us you")
+_RESTRICTS = frozenset({"for", "that", "which", "whose", "with"})
 _PERSONS = frozenset({"i", "we", "you", "they"})
 _LISTED = words_in("and or nor any the a an in under to also anything of our my")
 _ADDRESSED = words_in("you agents agent claude codex please so and also it that this they these those them there which")
@@ -83,11 +89,6 @@ def is_exact(named: NamedThing) -> bool:
     return named.kind == "flag" or any(exact)
 
 
-_FILES = frozenset({"path", "project"})
-_BRANCHES = frozenset({"branch", "branches"})
-_IN_PLACES = words_in("in on to for with from under inside into at by through via if when after of as until unless")
-
-
 def is_same_kind(wanted: tuple[str, ...], kind: str) -> bool:
     """Return whether something can be what another thing is wanted for: a file for a file, a command for a command.
 
@@ -97,8 +98,7 @@ def is_same_kind(wanted: tuple[str, ...], kind: str) -> bool:
         return True
     if kind in ("command", "flag", "tool"):
         return not set(wanted) <= _FILES | _BRANCHES or "path" in wanted  # a script is a path, too
-    groups = [_FILES, _BRANCHES]
-    for group in groups:
+    for group in (_FILES, _BRANCHES):
         if kind in group:
             return bool(group & set(wanted))
     return not set(wanted) <= _FILES | _BRANCHES | {"command", "flag"} or wanted == (kind,)
@@ -117,11 +117,6 @@ def own_verbs(one: Said) -> tuple[str, ...]:
     """Return the verbs that stand with a subject: ``pushes to main are off limits``; none if all is forbidden."""
     vague = {"read", "run", "work"} if one.named.kind == "path" else {"read"}
     return tuple(verb for verb in one.verbs if verb not in vague)
-
-
-_BY = frozenset({"with", "using", "via", "through"})
-_PLAIN_TIME = words_in("now me this the today any us you")
-_RESTRICTS = frozenset({"for", "that", "which", "whose", "with"})
 
 
 def limit_at(now: Clause, spot: Spot) -> int:

@@ -33,6 +33,23 @@ _OPTIONS: Mapping[str, frozenset[str]] = {
     "docker": frozenset(
         {"-f", "--file", "-p", "--project-name", "-H", "--context", "--env-file", "--profile", "-v", "-e"}
     ),
+    "docker exec": frozenset(
+        {
+            "-e",
+            "--env",
+            "-u",
+            "--user",
+            "-w",
+            "--workdir",
+            "-v",
+            "--volume",
+            "-p",
+            "--name",
+            "--entrypoint",
+            "--network",
+            "--env-file",
+        }
+    ),  # and of ``docker run``
     "kubectl": frozenset({"-n", "--namespace", "--context", "-f", "-o", "-l", "--kubeconfig"}),
     "helm": frozenset({"-n", "--namespace", "--kube-context", "-f", "--values", "--set"}),
     "npm": frozenset({"--prefix", "-w", "--workspace", "-C", "--registry"}),
@@ -76,6 +93,11 @@ _RUNNERS: Mapping[str, frozenset[str]] = {
     "env": frozenset(), "sudo": frozenset(), "doas": frozenset(), "ionice": frozenset(), "caffeinate": frozenset(),
     "unbuffer": frozenset(), "command": frozenset(), "exec": frozenset(), "time": frozenset(), "conda": frozenset({"run"}),
 }  # fmt: skip
+_BEHIND_DASHES = frozenset(
+    {"kubectl", "oc", "doppler", "op", "aws-vault", "dotenv", "infisical", "chamber", "direnv", "nix", "devbox"}
+)
+"""Programs that run what stands behind ``--``."""
+
 _NUMBERED = re.compile(r"\A(pip|python|node|ruby|perl|gem)(?:\d[\d.]*|js)\Z")
 _ASSIGNED = re.compile(r"\w{1,80}=")
 _PREFIXED = {
@@ -166,12 +188,6 @@ def _inner(words: Sequence[str]) -> Sequence[str]:
     return others[at:]
 
 
-_BEHIND_DASHES = frozenset(
-    {"kubectl", "oc", "doppler", "op", "aws-vault", "dotenv", "infisical", "chamber", "direnv", "nix", "devbox"}
-)
-"""Programs that run what stands behind ``--``."""
-
-
 def _in_container(others: Sequence[str]) -> Sequence[str]:
     """Return what ``docker exec NAME`` or ``docker compose run NAME`` runs."""
     plain = operands_of("docker", others)
@@ -179,32 +195,7 @@ def _in_container(others: Sequence[str]) -> Sequence[str]:
     if verbs[:1] not in (["exec"], ["run"]):
         return []
     at = list(others).index(verbs[0]) + 1
-    skip = False
-    for number, word in enumerate(others[at:], at):
-        if skip or word[:1] == "-":
-            skip = not skip and word in _IN_CONTAINER
-        else:
-            return others[number + 1 :]
-    return []
-
-
-_IN_CONTAINER = frozenset(
-    {
-        "-e",
-        "--env",
-        "-u",
-        "--user",
-        "-w",
-        "--workdir",
-        "-v",
-        "--volume",
-        "-p",
-        "--name",
-        "--entrypoint",
-        "--network",
-        "--env-file",
-    }
-)
+    return others[at + _first_operand("docker exec", others[at:]) + 1 :]
 
 
 def _found(others: Sequence[str]) -> str:
