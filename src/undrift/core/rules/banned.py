@@ -6,6 +6,7 @@ from dataclasses import replace
 from undrift.core.rules.ban import Ban
 from undrift.core.rules.ban_clause import Clause, Said
 from undrift.core.rules.ban_concepts import ACTS
+from undrift.core.rules.ban_lists import is_exact
 from undrift.core.rules.ban_things import GIT_VERBS, TO_BRANCHES, TO_FILES, ban_of_thing, commands_of_verb
 from undrift.core.rules.ban_words import FAMILIES, words_in
 from undrift.core.rules.programs import SHOWING
@@ -110,7 +111,7 @@ def _with_flags(commands: Sequence[CommandTarget], one: Said) -> tuple[Target, .
 
 
 def _of_command(one: Said, verb: str, spared: tuple[Target, ...]) -> list[Ban]:
-    if verb not in _ON_COMMANDS:
+    if verb not in _ON_COMMANDS and not is_exact(one.named):
         return []
     commands = tuple(_commands([one]))
     if verb == "install":
