@@ -14,6 +14,8 @@ from tests.hooks.builders import SESSION, User, compacted, session, with_ids
 from undrift.core.text.tokens import characters_per_4
 from undrift.hooks.answer import answer
 from undrift.hooks.given import given_back
+from undrift.hooks.home import folder_of
+from undrift.hooks.rule_guard import SAID
 from undrift.values.restored import RestoredContents
 
 LONG = 40  # results of 2,000 characters: more than one part holds
@@ -47,6 +49,16 @@ def test_the_person_reads_one_line_with_what_the_text_holds(tmp_path: Path):
     assert "the open plan" in said
     assert "\n" not in said
     assert said not in text
+
+
+def test_after_a_compaction_the_guard_says_again_what_it_said_before(tmp_path: Path):
+    user = lived_through(tmp_path)
+    folder = folder_of(user.home, f"claude-{SESSION}")
+    (folder / SAID).write_text('{"0123456789ab": 3}')
+    printed(user, 2)
+    assert (folder / SAID).exists()
+    printed(user)
+    assert not (folder / SAID).exists()
 
 
 def test_what_is_not_in_the_text_is_not_in_the_line(tmp_path: Path):

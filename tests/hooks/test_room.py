@@ -67,12 +67,12 @@ def test_a_text_takes_a_tenth_of_what_the_last_compaction_left_free(
 
 @pytest.mark.parametrize("announced", [True, False])
 @pytest.mark.parametrize("answers", [1, 2])
-def test_soon_after_a_compaction_only_the_users_rules_come_back(tmp_path: Path, answers: int, announced: bool):
+def test_soon_after_a_compaction_only_the_users_words_come_back(tmp_path: Path, answers: int, announced: bool):
     before = [20_000, 90_000, 160_000]
     text = given_back(User(tmp_path), session([60_000, 155_000][:answers], before), announced=announced)
     assert RULE in text
     assert characters_per_4(text) <= 500
-    assert [line for line in text.splitlines() if not line.startswith(("#", "Copied"))] == [RULE]
+    assert [line for line in text.splitlines() if not line.startswith(("#", "Copied"))] == [RULE, REQUEST]
 
 
 @pytest.mark.parametrize("announced", [True, False])
@@ -88,9 +88,9 @@ def test_a_window_that_lasted_longer_ends_the_row(tmp_path: Path):
     assert RULE in given_back(User(tmp_path), records)
 
 
-def test_a_window_that_is_full_again_before_any_answer_gets_the_users_rules(tmp_path: Path):
+def test_a_window_that_is_full_again_before_any_answer_gets_the_users_words(tmp_path: Path):
     text = given_back(User(tmp_path), session([], [20_000, 90_000, 160_000]))
-    assert [line for line in text.splitlines() if not line.startswith(("#", "Copied"))] == [RULE]
+    assert [line for line in text.splitlines() if not line.startswith(("#", "Copied"))] == [RULE, REQUEST]
 
 
 def test_many_rules_stay_under_500_tokens(tmp_path: Path):
@@ -103,9 +103,9 @@ def test_many_rules_stay_under_500_tokens(tmp_path: Path):
     assert "older ones are left out: undrift rules lists them" in text
 
 
-def test_soon_after_a_compaction_without_rules_nothing_comes_back(tmp_path: Path):
+def test_soon_after_a_compaction_without_any_typed_words_nothing_comes_back(tmp_path: Path):
     records = session([60_000], [20_000, 90_000, 160_000])
-    records[0]["message"]["content"] = REQUEST
+    records[0]["message"]["content"] = "<command-name>/go</command-name>"
     assert given_back(User(tmp_path), records) == ""
 
 
@@ -185,17 +185,17 @@ def test_the_counts_of_codex_say_it_too():
     found = figures(codex(11_000, 20_000, 30_000, 25_000, 26_000, 29_000), format="codex")
     assert room_of(found, (), None) == TextRoom(500)
     assert room_of(figures(codex(11_000, 20_000, 30_000, 25_000), format="codex"), (), None) == TextRoom(
-        500, rules_only=True
+        500, words_only=True
     )
 
 
 def test_the_summary_that_codex_records_as_an_answer_is_none():
     again = [*codex(11_000, 20_000, 30_000, 25_000, 28_000, 30_000), '{"type":"compacted","payload":{"message":""}}']
     found = figures(again, format="codex")
-    assert room_of(found, (), found.boundaries[-1]).rules_only
+    assert room_of(found, (), found.boundaries[-1]).words_only
     longer = [*codex(11_000, 20_000, 30_000, 25_000, 28_000, 29_000, 30_000), again[-1]]
     found = figures(longer, format="codex")
-    assert not room_of(found, (), found.boundaries[-1]).rules_only
+    assert not room_of(found, (), found.boundaries[-1]).words_only
 
 
 def test_a_part_of_a_file_says_nothing_of_what_was_free_at_its_beginning():

@@ -9,6 +9,7 @@ import pytest
 from undrift.hooks.answer import answer
 from undrift.hooks.call import Options
 from undrift.hooks.home import folder_of
+from undrift.hooks.rule_guard import say_again
 from undrift.hooks.rules import KeptRules, save_rules
 from undrift.values.rule import Rule, rule_id
 
@@ -58,7 +59,9 @@ def test_a_call_that_contradicts_nothing_is_passed_over(home: Path):
     assert said(home, "git log main") == {}
 
 
-def test_a_rule_is_said_three_times_in_a_session(home: Path):
+def test_a_rule_is_said_three_times_in_a_window(home: Path):
+    assert [bool(said(home)) for _ in range(4)] == [True, True, True, False]
+    say_again(folder_of(home / "home", "claude-s1"))
     assert [bool(said(home)) for _ in range(4)] == [True, True, True, False]
 
 

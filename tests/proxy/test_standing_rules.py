@@ -77,7 +77,8 @@ def test_what_was_sent_is_the_beginning_of_what_is_sent_next(tmp_path):
     first, then = map(history, way.sent[-2:])
     assert then.startswith(first[:-1])
     assert way.sent[-1]["messages"][0]["content"][-1]["text"] == (
-        f"[Rules of the user, word for word: they hold until the user says otherwise]\n- {RULE}"
+        "[What the user said before, word for word, oldest first. A line with ! is a rule: it holds until the user says "
+        f"otherwise]\n- Fix the export.\n! {RULE}"
     )
 
 
@@ -113,13 +114,13 @@ def test_a_rule_that_was_withdrawn_is_not_given(tmp_path):
 
 def test_a_rule_that_the_summary_holds_word_for_word_is_not_repeated(tmp_path):
     agent, way = client("claude", tmp_path)
-    say(agent, f"Fix the export. {RULE}")
+    say(agent, RULE)
     agent.happen(LOOK)
     agent.compact(f"The agent works on the export. The user said: {RULE}")
     agent.happen(LOOK)
     agent.close()
     assert history(way.sent[-1]).count(RULE) == 1
-    assert "[Rules of the user" not in history(way.sent[-1])
+    assert "[What the user said before" not in history(way.sent[-1])
 
 
 def test_a_client_that_goes_back_before_a_rule_gets_none(tmp_path):
@@ -146,7 +147,8 @@ def test_what_a_skill_a_result_and_the_clients_own_prompt_say_is_no_rule(tmp_pat
     agent.compact("The agent works on the export.")
     agent.happen(LOOK)
     agent.close()
-    assert "[Rules of the user" not in history(way.sent[-1])
+    assert 'otherwise]\\n- Fix the export."}' in history(way.sent[-1])
+    assert not any(words in history(way.sent[-1]) for words in ("Always push", result))
 
 
 def test_a_secret_in_a_rule_is_masked_in_the_window_and_in_the_home(tmp_path):
@@ -157,7 +159,7 @@ def test_a_secret_in_a_rule_is_masked_in_the_window_and_in_the_home(tmp_path):
     agent.compact("The agent works on the export.")
     agent.happen(LOOK)
     agent.close()
-    assert "- Never use the token" in history(way.sent[-1])
+    assert "! Never use the token" in history(way.sent[-1])
     assert secret not in history(way.sent[-1])
     assert not any(secret.encode() in path.read_bytes() for path in way.home.rglob("*") if path.is_file())
 

@@ -183,7 +183,7 @@ class _EpisodePlayer:
 
     def _guarded(self, hooks: HookRun, mode: Mode, step: AgentStep) -> AgentStep:
         """Return a step under the guard: a call that it names has run and its sentence is seen, or it has not run."""
-        said = hooks.of_call(step.call) if step.is_made else ""
+        said = hooks.of_call(step.call, asks=mode == "ask") if step.is_made else ""
         if not said:
             return step
         if mode == "warn":

@@ -13,7 +13,8 @@ from undrift.bench.rules_client import RecordedClient
 from undrift.bench.rules_file import RuleCall
 from undrift.clients.events import ENTRIES, HookEntry
 from undrift.hooks.answer import answer
-from undrift.hooks.home import LOG
+from undrift.hooks.home import LOG, folder_of
+from undrift.hooks.rule_guard import SAID, say_again
 from undrift.hooks.start import options_of
 
 __all__ = ["HookRun", "entries_for", "has_guard"]
@@ -58,8 +59,24 @@ class HookRun:
         for output in list(self._called("SessionStart", _COMPACT, source=_COMPACT)):
             self._take(output, f"SessionStart:{_COMPACT}")
 
-    def of_call(self, call: RuleCall) -> str:
-        """Return what a call's hooks say to the agent or ask the user; empty if they let it pass."""
+    def of_call(self, call: RuleCall, *, asks: bool) -> str:
+        """Return what a call's hooks say to the agent or ask the user; empty if they let it pass.
+
+        `asks`: as at the setting ``ask``, at which the guard speaks each time. What it says at ``warn`` is bounded.
+        """
+        counted = folder_of(self._home, f"{self._client.name}-{self._client.session_id}") / SAID
+        before = counted.read_bytes() if asks and counted.exists() else None
+        if asks:
+            say_again(counted.parent)
+        try:
+            return self._said_of(call)
+        finally:
+            if asks:
+                say_again(counted.parent)
+            if before is not None:
+                counted.write_bytes(before)
+
+    def _said_of(self, call: RuleCall) -> str:
         given = {"tool_name": call.tool, "tool_input": call.given, "tool_use_id": "toolu_judged"}
         outputs = list(self._called(_BEFORE_CALL, call.tool, **given))
         texts = [one.get(name, "") for one in outputs for name in ("additionalContext", "permissionDecisionReason")]

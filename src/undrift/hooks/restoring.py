@@ -18,8 +18,10 @@ def work(call: HookCall) -> HookReply:
     if call.options.part != 1:
         return HookReply(text)
     from undrift.hooks.given import record_given
+    from undrift.hooks.rule_guard import say_again
 
     try:
+        say_again(call.folder())
         record_given(call, prepared)
     except OSError as error:  # what was prepared is given all the same
         home.note(call.home, f"{call.client}: what was given back was not recorded: {error}")

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from undrift.transcripts.figures import Boundary, RecordedFigures
 from undrift.values.window import ContextEntry
 
-__all__ = ["RULES_TOKENS", "TextRoom", "UNKNOWN_TOKENS", "room_of"]
+__all__ = ["WORDS_TOKENS", "TextRoom", "UNKNOWN_TOKENS", "room_of"]
 
 UNKNOWN_TOKENS = 4_900
 """The most of a text if nothing shows how large the window is."""
 
-RULES_TOKENS = 500
+WORDS_TOKENS = 500
 """The most of a text that holds the user's rules alone."""
 
 _SHARE = 10
@@ -37,11 +37,11 @@ class TextRoom:
 
     Args:
         tokens: None if nothing shows how large the window is.
-        rules_only: Give only the user's typed rules; the last compaction was just before.
+        words_only: Give only what the user typed, rules first; the last compaction was just before.
     """
 
     tokens: int | None = None
-    rules_only: bool = False
+    words_only: bool = False
 
 
 def room_of(
@@ -79,8 +79,8 @@ def room_of(
     if not soon:
         return TextRoom(tokens)
     if gives_up and soon >= gives_up - 1:
-        return TextRoom(0, rules_only=True)
-    return TextRoom(RULES_TOKENS if tokens is None else min(tokens, RULES_TOKENS), rules_only=True)
+        return TextRoom(0, words_only=True)
+    return TextRoom(WORDS_TOKENS if tokens is None else min(tokens, WORDS_TOKENS), words_only=True)
 
 
 def _soon(

@@ -15,11 +15,13 @@ from undrift.hooks.rules import load_rules_and_past
 from undrift.settings import SETTINGS, environment
 from undrift.settings.files import from_files
 
-__all__ = ["work"]
+__all__ = ["SAID", "say_again", "work"]
 
-_SAID = "guarded.json"
+SAID = "guarded.json"
+"""In the folder of a session: how often each rule was said in this window."""
+
 _MOST_TIMES = 3
-"""A rule is said so many times in a session at the setting ``warn``; ``ask`` asks each time."""
+"""A rule is said so many times in a window at the setting ``warn``; ``ask`` asks each time."""
 
 _HEAD_CHARACTERS = 1_000
 _DEEPEST = 40
@@ -60,6 +62,11 @@ def work(call: HookCall) -> HookReply:
     return HookReply(context, sentence, fields)
 
 
+def say_again(folder: Path) -> None:
+    """Begin to count anew: after a compaction the agent has not heard what was said before it."""
+    (folder / SAID).unlink(missing_ok=True)
+
+
 def _mode() -> str:
     """Return the setting of the user's own file; its default if the file sets none."""
     own = {name: value for name, value in environment().items() if name == "APPDATA" and sys.platform == "win32"}
@@ -70,14 +77,14 @@ def _mode() -> str:
 def _may_say(folder: Path, rule: str) -> bool:
     """Note that a rule is said once more; False if it was said often enough."""
     try:
-        value = json.loads(read_small(folder / _SAID) or b"{}")
+        value = json.loads(read_small(folder / SAID) or b"{}")
     except (ValueError, RecursionError):
         value = {}
     times = value if isinstance(value, dict) else {}
     before = times.get(rule, 0)
     if type(before) is not int or before >= _MOST_TIMES:
         return False
-    write_small(folder / _SAID, json.dumps({**dict(list(times.items())[-400:]), rule: before + 1}).encode("ascii"))
+    write_small(folder / SAID, json.dumps({**dict(list(times.items())[-400:]), rule: before + 1}).encode("ascii"))
     return True
 
 

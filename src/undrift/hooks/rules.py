@@ -32,9 +32,9 @@ __all__ = [
 
 _NAME = "rules.json"
 _VERSION = 1
-_MOST_RULES = 1_200
+_MOST_RULES = 1_800
 _MOST_OF_A_FILE = 300
-_MOST_TYPED = 600
+_MOST_TYPED = 1_200
 _MOST_HANDED = 100
 _MOST_BYTES = 1 << 20
 """A larger file is not read."""
@@ -44,7 +44,7 @@ _LONGEST_WHERE = 300
 _MOST_REQUESTS = 1_000_000
 _ORIGINS, _SCOPES = frozenset(get_args(RuleOrigin)), frozenset(get_args(RuleScope))
 _REQUEST = re.compile(r"request (\d{1,9})\b")
-_KINDS = frozenset({"rule", "perhaps", "lifts", "limits", "may lift"})
+_KINDS = frozenset({"rule", "perhaps", "lifts", "limits", "may lift", "said"})
 
 
 BookStamp = tuple[str, int, int]
@@ -56,8 +56,8 @@ class KeptRules:
     """The content of the file.
 
     Args:
-        rules: The rules that hold, and what is perhaps one, in their order.
-        typed: The sentences about rules, in the order of typing.
+        rules: The rules that hold, and all else that was typed, in their order.
+        typed: The sentences that were typed, in their order.
         requests: The number of messages that were typed.
         removed: The ids of rules that the person removed.
         handed: The rules that the session was handed over with, in their words.

@@ -89,10 +89,10 @@ def parts_of(
     held: Sequence[Rule] | None = None,
 ) -> tuple[tuple[str, ...], RestoredContents]:
     """Return the text to restore, in parts, and what stands in it; nothing that the client gives back itself."""
-    from undrift.core.restore import contents_of, restore, restore_rules
+    from undrift.core.restore import contents_of, restore, restore_words
 
-    if room.rules_only:
-        rules = restore_rules(
+    if room.words_only:
+        rules = restore_words(
             entries, budget_tokens=room.tokens or 0, count=characters_per_4, gives_back=gives_back, rules=held
         )
         parts = split(mask(rules.text).text, limits) or ()

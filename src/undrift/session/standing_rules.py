@@ -15,7 +15,7 @@ from undrift.core.window.standing_rules import (
     RULES,
     SAYINGS,
     has_summary,
-    lacking_rules,
+    lacking_words,
     rules_text,
     said_in,
     sayings_of,
@@ -122,7 +122,7 @@ class StandingRules:
         removed = frozenset[str]() if place is None else is_removed(place, self._context.id)
         ours = [entry.content for entry in window.entries if entry.meta("made_of") == RULES]
         texts = (e.content for e in window.given if e.meta("role") == "user" and e.meta("kind") == "text")
-        lacking = lacking_rules(said, added, removed, [*texts, *ours])
+        lacking = lacking_words(said, added, removed, [*texts, *ours])
         text = rules_text(lacking, budget_tokens=budget_tokens, count=conversation.count)
         return self._written(f"rules:{ref_of(RULES, text)}", text, {"made_of": RULES}) if text else ""
 

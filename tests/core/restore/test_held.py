@@ -1,7 +1,7 @@
 """The rules that hold come first in the text, word for word; if they are too many the oldest are left out, and that is said."""
 
 from tests.core.restore.test_restore import Recorded, items
-from undrift.core.restore import Restored, restore, restore_rules
+from undrift.core.restore import Restored, restore, restore_words
 from undrift.core.text.tokens import characters_per_4
 from undrift.values.rule import Rule, RuleOrigin, rule_id
 
@@ -54,9 +54,37 @@ def test_if_rules_are_too_many_the_oldest_are_left_out_and_it_says_how_many() ->
     assert sum(map(len, shown)) < 4_000 / 3
 
 
-def test_a_small_window_gets_the_rules_alone() -> None:
-    session = Recorded().user(f"Fix the parser. {RULE}").said("Right.")
-    restored = restore_rules(session.entries, budget_tokens=200, count=characters_per_4)
+def test_a_small_window_gets_the_rules_and_what_else_was_typed_alone() -> None:
+    session = (
+        Recorded().user(f"Fix the parser. {RULE}").said("Right.").call("Read", "1\tdef parse():", file_path="/a.py")
+    )
+    restored = restore_words(session.entries, budget_tokens=200, count=characters_per_4)
     assert section(restored) == [RULE]
-    assert {item.kind for item in restored.items} == {"rules"}
-    assert items(restored, "requests") == []
+    assert [item.text for item in items(restored, "said")] == ["Fix the parser."]
+    assert {item.kind for item in restored.items} == {"rules", "said"}
+
+
+def test_a_rule_that_no_sign_shows_to_be_one_comes_back_with_what_else_was_typed() -> None:
+    session = Recorded().user(
+        "The parser is slow, see where the time goes. third_party is the business of the other team."
+    )
+    for number in range(6):
+        session.user(f"Now look at the page with number {number}.").said("Done.")
+    (said,) = items(session.back(budget_tokens=1_500), "said")
+    assert said.text.split("\n") == [
+        "Now look at the page with number 0.",
+        "Now look at the page with number 1.",
+        "Now look at the page with number 2.",
+    ]
+
+
+def test_of_what_was_typed_the_sentences_most_like_a_rule_stay_in_the_order_of_typing() -> None:
+    session = Recorded().user("Begin with the importer.")
+    for number in range(80):
+        session.user(f"The page with number {number} is slow on my laptop.")
+        if number == 3:
+            session.user("I would rather see no new file below legacy, if that can be had.")
+    session.user("a, then").user("b, then").user("c, then")
+    lines = items(session.back(budget_tokens=1_500), "said")[0].text.split("\n")
+    assert lines[0] == "I would rather see no new file below legacy, if that can be had."
+    assert 1 < len(lines) < 10

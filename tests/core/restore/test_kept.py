@@ -3,7 +3,7 @@
 import pytest
 
 from tests.core.restore.test_restore import Recorded
-from undrift.core.restore import restore, restore_rules
+from undrift.core.restore import restore, restore_words
 from undrift.core.text.tokens import characters_per_4
 from undrift.profiles import GivenBack
 
@@ -68,10 +68,10 @@ def test_texts_of_the_user_that_the_client_keeps_are_not_said_again():
 
 def test_texts_beyond_what_the_client_keeps_come_back():
     session = Recorded().user("Never change old.py.").said("Right.").user("Always read first. " * 300)
-    rules = restore_rules(session.entries, budget_tokens=100, count=characters_per_4, gives_back=TEXTS)
+    rules = restore_words(session.entries, budget_tokens=100, count=characters_per_4, gives_back=TEXTS)
     assert "Never change old.py." in rules.text
     kept = Recorded().user("Never change old.py.")
-    assert restore_rules(kept.entries, budget_tokens=100, count=characters_per_4, gives_back=TEXTS).text == ""
+    assert restore_words(kept.entries, budget_tokens=100, count=characters_per_4, gives_back=TEXTS).text == ""
 
 
 def test_what_stands_in_the_new_window_already_is_not_chosen_again():

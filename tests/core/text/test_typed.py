@@ -13,8 +13,9 @@ RULE = "Never touch vendor.py."
 
 
 def told(restored: Restored) -> str:
-    """All that stands under the two headings of the user's own words."""
-    parts = (restored.text.partition(heading)[2] for heading in ("## Rules that hold", "## What the user said"))
+    """All that stands under the headings of the user's own words."""
+    headings = ("## Rules that hold", "## What the user said", "## What else the user said")
+    parts = (restored.text.partition(heading)[2] for heading in headings)
     return "\n".join(part.partition("\n## ")[0] for part in parts)
 
 
@@ -76,6 +77,7 @@ TYPED = {
     "rules behind a colon": f"The rules:\n\n{RULE}",
     "a short quotation": f'Rename "vendored files" first. {RULE}',
     "a heading": f"# Rules\n\n{RULE}",
+    "a word about what was sent, and one about a log": f"It is in the sheet that I sent round. The log has more.\n\n{RULE}",
     "a word about errors": f"Fix these errors in the parser.\n\n{RULE}",
 }
 

@@ -1,12 +1,15 @@
 """A new history gets the rules that it lacks, in the user's words, within their room."""
 
+from collections.abc import Iterable
+from typing import Any
+
 from undrift.core.rules.typed import TypedSaying
 from undrift.core.text.tokens import characters_per_4
 from undrift.core.window.standing_rules import (
     SAYINGS,
     LackingWords,
     has_summary,
-    lacking_rules,
+    lacking_words,
     rules_text,
     said_in,
     sayings_of,
@@ -29,48 +32,71 @@ def item(role: str, text: str) -> Item:
     return Item(0, "m", role, (ContextEntry("m.0", "reasoning", text, 1, 0, about),), 1)
 
 
-def text_of(lacking: LackingWords, budget: int = 100_000) -> str:
+def text_of(rules: Iterable[str], said: Iterable[str] = (), budget: int = 100_000) -> str:
+    lacking = [*map(LackingWords, rules), *(LackingWords(text, is_rule=False) for text in said)]
     return rules_text(lacking, budget_tokens=budget, count=characters_per_4)
+
+
+def lacking(*given: Any) -> list[str]:
+    return [one.text for one in lacking_words(*given) if one.is_rule]
 
 
 def test_a_rule_is_lacking_unless_the_history_holds_it_word_for_word():
     said = sayings(PUSH, CENTS)
-    assert lacking_rules(said, (), NONE, [f"The user said: {PUSH}"]).rules == (CENTS,)
-    assert lacking_rules(said, (), NONE, ["Pushing to main is forbidden."]).rules == (PUSH, CENTS)
-    assert lacking_rules(said, (), NONE, ["Never  push\nto main.", CENTS]) == LackingWords()
+    assert lacking(said, (), NONE, [f"The user said: {PUSH}"]) == [CENTS]
+    assert lacking(said, (), NONE, ["Pushing to main is forbidden."]) == [PUSH, CENTS]
+    assert lacking_words(said, (), NONE, ["Never  push\nto main.", CENTS]) == ()
 
 
 def test_a_withdrawn_rule_is_not_lacking_and_its_end_is_if_the_history_still_has_the_rule():
     over = "The rule about push to main no longer holds."
     said = sayings(PUSH, over)
-    assert PUSH not in lacking_rules(said, (), NONE, []).rules
-    assert lacking_rules(said, (), NONE, [PUSH]).rules == (over,)
+    assert PUSH not in lacking(said, (), NONE, [])
+    assert lacking(said, (), NONE, [PUSH]) == [over]
 
 
 def test_added_rules_come_first_and_removed_ones_not_at_all():
     added = Rule(rule_id(CENTS), CENTS, "added", "undrift rules add", "user")
-    assert lacking_rules(sayings(PUSH), (added,), NONE, []).rules == (CENTS, PUSH)
-    assert lacking_rules(sayings(PUSH), (added,), frozenset({rule_id(PUSH)}), []).rules == (CENTS,)
+    assert lacking(sayings(PUSH), (added,), NONE, []) == [CENTS, PUSH]
+    assert lacking(sayings(PUSH), (added,), frozenset({rule_id(PUSH)}), []) == [CENTS]
+
+
+def test_what_lifts_a_rule_that_no_sign_showed_stands_behind_it():
+    rule, over = "third_party is the business of the other team.", "The ban on third_party is lifted, go ahead."
+    words = lacking_words(sayings(PUSH, rule, "Fix the export of the page.", over), (), NONE, [])
+    texts = [one.text for one in words]
+    assert texts.index(rule) < texts.index(over)
+    lines = rules_text(words, budget_tokens=100_000, count=characters_per_4).split("\n")
+    assert lines[1] == f"! {PUSH}"
+    assert [line[2:] for line in lines[1:]] == texts
 
 
 def test_the_text_keeps_to_its_room_and_says_how_many_older_rules_are_left_out():
     rules = tuple(f"Never touch the file number {number} of the archive." for number in range(400))
-    text = text_of(LackingWords(rules, rules))
+    text = text_of(rules, [f"The page {rule}" for rule in rules])
     assert characters_per_4(text) <= 2_000
-    assert f"- {rules[-1]}" in text.split("\n")
-    kept = text.count("- Never")
+    assert f"! {rules[-1]}" in text.split("\n")
+    kept = text.count("! Never")
     assert f"[{400 - kept} older rules are left out here]" in text
-    assert characters_per_4(text_of(LackingWords(rules), 10_000)) <= 500
-    assert text_of(LackingWords(rules), 100) == ""
-    assert text_of(LackingWords()) == ""
+    assert characters_per_4(text_of(rules, budget=10_000)) <= 500
+    assert text_of(rules, budget=100) == ""
+    assert text_of(()) == ""
 
 
-def test_what_is_perhaps_a_rule_has_a_quarter_of_the_room_and_no_line_about_what_is_left_out():
-    perhaps = tuple(f"Nothing gets deleted from archive number {number}." for number in range(400))
-    text = text_of(LackingWords((PUSH,), perhaps))
-    assert text.split("\n")[1] == f"- {PUSH}"
-    assert characters_per_4(text) < 560
+def test_what_else_was_said_has_half_of_the_room_and_no_line_about_what_is_left_out():
+    said = tuple(f"Nothing gets deleted from archive number {number}." for number in range(400))
+    text = text_of([PUSH], said)
+    assert text.split("\n")[1] == f"! {PUSH}"
+    assert characters_per_4(text) < 1_060
     assert "left out" not in text
+
+
+def test_of_what_else_was_said_the_sentences_most_like_a_rule_stand_in_the_order_of_typing():
+    others = [f"The page with number {number} took about nine seconds." for number in range(400)]
+    likely = "I would rather see no new file below legacy, if that can be had."
+    lines = text_of([PUSH], [*others[:7], likely, *others[7:]]).split("\n")
+    assert f"- {likely}" in lines
+    assert lines[-1] == f"- {others[-1]}"
 
 
 def test_what_the_store_keeps_is_read_back_and_damaged_pins_give_nothing():

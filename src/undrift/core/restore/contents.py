@@ -27,7 +27,7 @@ def contents_of(items: Sequence[RestoredItem], text: str) -> RestoredContents:
     return RestoredContents(
         tokens=characters_per_4(text),
         files=len({file_key(item.path or "") for item in shown}),
-        requests=lines("requests"),
+        requests=lines("requests") + lines("said"),
         rules=lines("rules"),
         pasted=sources("pasted"),
         steps=sum(item.kind == "plan" for item in items),

@@ -1,7 +1,8 @@
-"""Shows the rules that hold, in the words of the person, before anything else has a share. Pure.
+"""Shows the rules that hold, in the words of the person, before anything else has a share; then what else was typed. Pure.
 
-Law: word for word and in the order of typing, so that of two sentences the later one counts. If they are too many the oldest
-are left out, and a line says how many and how to list them.
+Law: word for word and in the order of typing, so that of two sentences the later one counts. If the rules are too many the oldest
+are left out, and a line says how many and how to list them. Of the rest the sentences stay that are most like a rule: one
+that no sign shows to be a rule may be one.
 """
 
 from collections.abc import Sequence
@@ -9,19 +10,19 @@ from collections.abc import Sequence
 from undrift.core.restore.carried import carried_rules
 from undrift.core.restore.stated import Excerpt
 from undrift.core.rules.holding import holding
+from undrift.core.rules.likely import likely_first
 from undrift.core.rules.typed import sayings
 from undrift.core.text.typed import user_texts
 from undrift.values.rule import Rule
 from undrift.values.window import ContextEntry
 
-__all__ = ["MOST_SHARE", "held_rules", "not_kept", "perhaps_rules", "typed_rules_of"]
+__all__ = ["MOST_SHARE", "held_rules", "not_kept", "said_beside", "typed_rules_of"]
 
 MOST_SHARE = 1 / 3
 """The most of a text that the rules may use."""
 
 _TITLE = "### Oldest first: a later one counts"
 _LEFT_OUT = " ({} older ones are left out: undrift rules lists them)"
-_EARLIER = "### earlier, oldest first"
 _AROUND = 28
 """For the heading of the section."""
 
@@ -31,7 +32,7 @@ _SHOWN = frozenset({"typed", "pin", "added"})
 def typed_rules_of(entries: Sequence[ContextEntry], *, unsure: bool = False) -> tuple[Rule, ...]:
     """Return the typed rules of a session that hold; first those that it was handed over with.
 
-    `unsure`: with the sentences that are perhaps rules.
+    `unsure`: with all else that was typed.
     """
     held = holding(sayings(entries), carried_rules(entries))
     return held.shown if unsure else held.rules
@@ -62,14 +63,17 @@ def held_rules(rules: Sequence[Rule], characters: int) -> list[Excerpt]:
     ]
 
 
-def perhaps_rules(rules: Sequence[Rule], characters: int) -> list[Excerpt]:
-    """Return the sentences that are perhaps rules, the newest ones that fit, in the order of typing."""
-    shown = [rule for rule in rules if not rule.sure]
-    lines = _newest([rule.text for rule in shown], characters - len(_EARLIER) - _AROUND)
+def said_beside(rules: Sequence[Rule], characters: int, shown: Sequence[str] = ()) -> list[Excerpt]:
+    """Return what else was typed, in its order: as many of the sentences most like a rule as fit.
+
+    `shown`: lines that stand in the text already.
+    """
+    here = "\n".join(" ".join(line.split()) for line in shown)
+    others = [rule for rule in rules if not rule.sure and rule.text not in here]
+    lines = likely_first([rule.text for rule in others], characters - 2 * _AROUND, lambda text: len(text) + 1)
     if not lines:
         return []
-    reason = "The user's words are like those of a rule."
-    return [Excerpt(shown[len(shown) - len(lines)].id, None, lines, reason, title=_EARLIER)]
+    return [Excerpt(next(one.id for one in others if one.text == lines[0]), None, lines, "The user said it.")]
 
 
 def _newest(texts: Sequence[str], characters: int) -> list[str]:

@@ -9,13 +9,16 @@ from typing import TypeVar
 
 from undrift.core.rules.typed import TypedSaying
 
-__all__ = ["MOST_OF_A_MESSAGE", "first_of_each", "first_sayings", "left_out", "message_of"]
+__all__ = ["MOST_OF_A_MESSAGE", "UNSURE", "first_of_each", "first_sayings", "left_out", "message_of"]
 
 MOST_OF_A_MESSAGE = 50
 """A person who lays down rules writes fewer; a pasted document has more."""
 
 _MOST_SAYINGS = 600
-"""All messages together have at most so many; a session of a month has a few hundred."""
+"""All messages together have at most so many of either kind; a session of a month has a few hundred."""
+
+UNSURE = frozenset({"perhaps", "said"})
+"""The kinds of sentences that no sign shows to be a rule."""
 
 T = TypeVar("T")
 
@@ -42,22 +45,32 @@ def first_of_each(items: Sequence[T], source: Callable[[T], Hashable], each: int
 
 
 def first_sayings(typed: Iterable[TypedSaying]) -> tuple[TypedSaying, ...]:
-    """Return the sentences about rules, of each message the first 50 that are surely some, and the first 50 that perhaps are."""
-    return first_of_each(tuple(typed), _source, MOST_OF_A_MESSAGE, _MOST_SAYINGS)
+    """Return the sentences in their order, of each message the first 50 that are surely about rules, and 50 others.
+
+    The others take no room from them.
+    """
+    numbered = tuple(enumerate(typed))
+    kept = [
+        one
+        for unsure in (True, False)
+        for one in first_of_each(
+            [one for one in numbered if (one[1].kind in UNSURE) is unsure],
+            lambda one: message_of(one[1].where),
+            MOST_OF_A_MESSAGE,
+            _MOST_SAYINGS,
+        )
+    ]
+    return tuple(saying for _, saying in sorted(kept, key=lambda one: one[0]))
 
 
 def left_out(typed: Iterable[TypedSaying]) -> Mapping[str, int]:
     """Return how many sentences that are surely about rules are not kept, by message, such as ``request 3``."""
-    sure = [one for one in typed if one.kind != "perhaps"]
-    kept = Counter(_source(one)[0] for one in first_sayings(sure))
-    counts = Counter(_source(one)[0] for one in sure)
+    sure = [one for one in typed if one.kind not in UNSURE]
+    kept = Counter(message_of(one.where) for one in first_sayings(sure))
+    counts = Counter(message_of(one.where) for one in sure)
     return {message: count - kept[message] for message, count in counts.items() if count > kept[message]}
 
 
 def message_of(where: str) -> str:
     """Return the message of a place such as ``request 3, line 2``."""
     return where.partition(",")[0]
-
-
-def _source(one: TypedSaying) -> tuple[str, bool]:
-    return message_of(one.where), one.kind == "perhaps"

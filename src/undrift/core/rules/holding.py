@@ -129,7 +129,7 @@ class HeldRules:
     Args:
         rules: The rules that hold, with what lifts some of them, in the order of typing.
         ended: Those that ended.
-        shown: The rules with the sentences that are perhaps some, in the order of typing: for a text with room for them.
+        shown: The rules with all else that was typed, in the order of typing: for a text with room for it.
     """
 
     rules: tuple[Rule, ...]
@@ -140,7 +140,7 @@ class HeldRules:
 def typed_rules(entries: Sequence[ContextEntry], *, unsure: bool = False) -> tuple[Rule, ...]:
     """Return the typed rules of a session that hold, and what lifts some of them, in the order of typing.
 
-    `unsure`: with the sentences that are perhaps rules.
+    `unsure`: with all else that was typed.
     """
     held = holding(sayings(entries))
     return held.shown if unsure else held.rules
@@ -155,7 +155,7 @@ def holding(typed: Iterable[TypedSaying], before: Sequence[Rule] = ()) -> HeldRu
     """
     state = _State()
     for rule in before:
-        state.put(rule)
+        state.put(rule, is_findable=not rule.lifts)
     ended: list[EndedRule] = []
     for one in first_sayings(typed):
         about = state.about(one)
@@ -164,10 +164,12 @@ def holding(typed: Iterable[TypedSaying], before: Sequence[Rule] = ()) -> HeldRu
             ended.append(EndedRule(about, one.text))
         elif about is not None and one.kind != "perhaps":
             state.rules[about.id] = replace(about, later=(*about.later[1 - _MOST_LATER :], one.text))
-        lifts = one.kind not in ("rule", "perhaps")
-        sure = one.kind in ("rule", "lifts", "limits") or (about is not None and about.sure)
+        lifts = one.kind not in ("rule", "perhaps", "said")
+        # words that lift what no rule says stand with the rest of what was typed, in its order: what they lift stands there
+        sure = one.kind == "rule" or (about is not None and about.sure)
         state.drop(rule_id(one.text))  # said again: it is as new as this
-        state.put(Rule(rule_id(one.text), one.text, "typed", one.where, "session", lifts=lifts, sure=sure))
+        rule = Rule(rule_id(one.text), one.text, "typed", one.where, "session", lifts=lifts, sure=sure)
+        state.put(rule, is_findable=not lifts and one.kind != "said")
     shown = tuple(state.rules.values())
     return HeldRules(tuple(rule for rule in shown if rule.sure), tuple(ended), shown)
 
@@ -183,11 +185,12 @@ class _State:
         self._last = ("", "")
         """The newest message with a sentence about a rule, and the rule's id."""
 
-    def put(self, rule: Rule) -> None:
+    def put(self, rule: Rule, *, is_findable: bool) -> None:
+        """Add a rule at the end. `is_findable`: a later sentence can be about it."""
         self.rules[rule.id] = rule
         self._count += 1
         self._order[rule.id] = self._count
-        for word in () if rule.lifts else _content(rule.text):
+        for word in _content(rule.text) if is_findable else ():
             self._having.setdefault(word, {})[rule.id] = None
 
     def drop(self, id_: str) -> None:
@@ -200,7 +203,7 @@ class _State:
 
         If it shares none and points back, it is about what the sentence before it in its message was about.
         """
-        if one.kind == "rule":
+        if one.kind in ("rule", "said"):
             return None
         message = message_of(one.where)
         found = self._nearest(one)

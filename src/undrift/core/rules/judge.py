@@ -13,14 +13,15 @@ from undrift.core.rules.spoken import SpokenSentence
 
 __all__ = ["SentenceKind", "kind_of_sentence"]
 
-SentenceKind = Literal["rule", "perhaps", "lifts", "limits", "may lift"]
-"""``perhaps``: its words are like those of rules, and no sign shows that it is one."""
+SentenceKind = Literal["rule", "perhaps", "lifts", "limits", "may lift", "said"]
+"""``perhaps``: its words are like those of rules, and no sign shows that it is one. ``said``: whatever else was typed."""
 
 _LEAST_WORDS = 2
+_LEAST_SAID_WORDS = 3
 _MOST_CHARACTERS = 600
 _LIKELY, _PERHAPS = 0.35, 0.08
-_SKIPPED = re.compile(r":\s*$|^/\w|[\w/-]\.\w{1,5}:\d|→|=>|\*\*")
-"""It leads to what follows, is a client's command, or was taken from a review or a plan."""
+_SKIPPED = re.compile(r"[\w/-]\.\w{1,5}:\d|→|=>|\*\*")
+"""It was taken from a review or a plan."""
 
 _CLAUSE_END = re.compile(
     r"(?:[,;] | [-\u2013\u2014]+ |\b(?:so|and|therefore) )(?=(?:please|so|don'?t|do not|never|always|use|keep|work|leave|only|you|i)\b)"
@@ -30,15 +31,17 @@ _MOST_CLAUSES = 6
 
 
 def kind_of_sentence(sentence: SpokenSentence) -> SentenceKind | None:
-    """Return what a sentence is; None if it is no rule and nothing about one."""
+    """Return what a sentence is; None if it says nothing by itself: a command, a heading, a word."""
     words = plain_words(sentence.text)
-    if len(words.split()) < _LEAST_WORDS or len(words) > _MOST_CHARACTERS or _SKIPPED.search(words):
+    if len(words.split()) < _LEAST_WORDS or words.startswith("/") or words.endswith(":"):
         return None
+    if len(words) > _MOST_CHARACTERS or _SKIPPED.search(words):
+        return "said"
     marks = marks_of(words)
     if sentence.under_rules and not marks & {"asks", "claims", "describes"}:
         return "rule"
     if "asks" in marks and "polite" not in marks:
-        return None
+        return "said"
     if "lifts" in marks:
         return "lifts"
     if "limits" in marks:
@@ -50,7 +53,9 @@ def kind_of_sentence(sentence: SpokenSentence) -> SentenceKind | None:
         return "rule"
     if "may lift" in marks and not marks & {"claims", "proposes", "reports"}:
         return "may lift"
-    return "perhaps" if chance >= _PERHAPS else None
+    if chance >= _PERHAPS:
+        return "perhaps"
+    return "said" if len(words.split()) >= _LEAST_SAID_WORDS else None
 
 
 def _is_rule(words: str) -> bool:

@@ -5,6 +5,7 @@ Law: pure, and linear in the text. A sign is enough; a line without any counts a
 
 import re
 from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import chain, pairwise
 
 __all__ = ["pasted_lines", "without_quotations"]
@@ -40,6 +41,7 @@ _TO_THE_END = re.compile(
 """After one of these, nothing says where the user's own words begin again."""
 
 _WORD = re.compile(r"[a-z']{2,20}+")
+_SENTENCE = re.compile(r"[.!?]\s")
 _OTHERS_TEXT = frozenset(
     {"answer", "article", "chat", "comment", "comments", "conversation", "diff", "documentation", "email", "error"}
     | {"errors", "excerpt", "feedback", "guide", "issue", "log", "logs", "mail", "manual", "message", "output", "page"}
@@ -92,14 +94,20 @@ def _introduces(lines: Sequence[str], number: int) -> bool:
     if number + 1 >= len(lines) or not (line.endswith(":") or not lines[number + 1].strip()):
         return False
     words = _WORD.findall(line.lower())
-    named = next((place for place, word in enumerate(words) if word in _OTHERS_TEXT), None)
     if not _COPIED.isdisjoint(words) or ("copy", "it") in pairwise(words):
         return True
     if not line.endswith(":"):
-        return named is not None and not _BROUGHT.isdisjoint(words[:named])
+        return any(_brings(sentence, _BROUGHT) for sentence in _SENTENCE.split(line))
     if words and words[-1] in _SAYS | _OTHERS_TEXT:
         return True
-    return named is not None and not (_BROUGHT | _POINTS_AT).isdisjoint(words[:named])
+    return any(_brings(sentence, _BROUGHT | _POINTS_AT) for sentence in _SENTENCE.split(line))
+
+
+def _brings(sentence: str, signs: AbstractSet[str]) -> bool:
+    """Tell whether a sign stands before the name of a kind of text, in one sentence: ``they sent this mail``."""
+    words = _WORD.findall(sentence.lower())
+    named = next((place for place, word in enumerate(words) if word in _OTHERS_TEXT), None)
+    return named is not None and not signs.isdisjoint(words[:named])
 
 
 def _between(count: int, signs: Sequence[int]) -> set[int]:

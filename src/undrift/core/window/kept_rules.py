@@ -9,6 +9,7 @@ from bisect import bisect_right
 from functools import lru_cache
 from itertools import accumulate
 
+from undrift.core.rules.crowded import UNSURE
 from undrift.core.rules.spoken import CUT
 from undrift.core.rules.typed import sayings_in
 from undrift.core.text.typed import user_texts
@@ -44,7 +45,7 @@ def _places(text: str) -> tuple[tuple[int, int], ...]:
     words, end = _Words(text), 0
     found: list[tuple[int, int]] = []
     for one in sayings_in(text, 1):
-        if one.kind == "perhaps":
+        if one.kind in UNSURE:
             continue
         place = words.place(one.text, end)
         if place is not None:

@@ -7,9 +7,11 @@ are too many, the oldest leave, and a line says so.
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 from undrift.core.rules.holding import holding
+from undrift.core.rules.judge import SentenceKind
+from undrift.core.rules.likely import likely_first
 from undrift.core.rules.typed import TypedSaying, sayings_in
 from undrift.core.text.secrets import mask
 from undrift.core.text.typed import calls_in_text, user_texts
@@ -21,7 +23,7 @@ __all__ = [
     "RULES",
     "SAYINGS",
     "has_summary",
-    "lacking_rules",
+    "lacking_words",
     "rules_text",
     "said_in",
     "sayings_of",
@@ -33,9 +35,8 @@ RULES, SAYINGS = "rules", "sayings"
 
 _MOST_TOKENS = 2_000
 _SHARE = 0.05
-_HEAD = "[Rules of the user, word for word: they hold until the user says otherwise]"
-_PERHAPS = "[What else the user said, word for word]"
-_PERHAPS_SHARE = 0.25
+_HEAD = "[What the user said before, word for word, oldest first. A line with ! is a rule: it holds until the user says otherwise]"
+_SAID_SHARE = 0.5
 _LOOKED_AT = 400
 _SUMMARY = re.compile(
     r"This session is being continued from|Another language model started|<(?:state_snapshot|conversation[_-]summary)>"
@@ -48,10 +49,10 @@ _SUMMARY = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class LackingWords:
-    """The user's words that a history lacks, in the order of typing: `rules`, and what is `perhaps` one."""
+    """A sentence of the user that a history lacks. `is_rule`: it is a rule, or is about one; else it may be one."""
 
-    rules: tuple[str, ...] = ()
-    perhaps: tuple[str, ...] = ()
+    text: str
+    is_rule: bool = True
 
 
 def has_summary(item: Item) -> bool:
@@ -90,16 +91,16 @@ def sayings_of(pins: Iterable[ContextEntry]) -> tuple[TypedSaying, ...]:
 
 
 def _kind(value: Any) -> Any:
-    return value if value in ("rule", "lifts", "limits", "may lift") else "perhaps"
+    return value if value in get_args(SentenceKind) else "perhaps"
 
 
-def lacking_rules(
+def lacking_words(
     sayings: Sequence[TypedSaying], added: Sequence[Rule], removed: frozenset[str], history: Iterable[str]
-) -> LackingWords:
-    """Return the words that a history lacks: rules that hold, and what ended one that it still has.
+) -> tuple[LackingWords, ...]:
+    """Return what a history lacks, in the order of typing: rules that hold, what ended one that it still has, and the rest.
 
     Args:
-        sayings: All that was typed about rules in the session, in the order of typing.
+        sayings: All that was typed in the session, in the order of typing.
         added: The rules that the user added by a command.
         removed: The ids of those that the user removed.
         history: The texts in which the words may stand: of the user, and ours.
@@ -109,37 +110,34 @@ def lacking_rules(
     wanted = {rule.text: rule.sure for rule in held.shown if rule.id not in removed}
     ended = (one.by for one in held.ended if one.rule.text in here and rule_id(one.by) not in removed)
     wanted |= dict.fromkeys(ended, True)
-    lacking = {text: sure for text, sure in wanted.items() if text not in here}
-    return LackingWords(*(tuple(text for text, sure in lacking.items() if sure is one) for one in (True, False)))
+    return tuple(LackingWords(text, sure) for text, sure in wanted.items() if text not in here)
 
 
-def rules_text(lacking: LackingWords, *, budget_tokens: int, count: Callable[[str], int]) -> str:
-    """Return the text that gives rules to a window: at most 5% of its budget, and 2,000 tokens. Empty: none fits.
+def rules_text(lacking: Sequence[LackingWords], *, budget_tokens: int, count: Callable[[str], int]) -> str:
+    """Return the text that gives them to a window: at most 5% of its budget, and 2,000 tokens. Empty: none fits.
 
-    Sentences that are perhaps rules stand behind them, with at most a quarter of that.
+    The newest rules fit first. The rest has at most half of the room: the sentences that are most like a rule.
     """
-    room = min(_MOST_TOKENS, int(_SHARE * budget_tokens))
-    rules, left = _part(_HEAD, lacking.rules, room, count)
-    perhaps, _ = _part(_PERHAPS, lacking.perhaps, min(left, int(_PERHAPS_SHARE * room)), count, counts_left=False)
-    return "\n".join([*rules, *perhaps])
+
+    def size(text: str) -> int:
+        return count(f"- {text}\n")
+
+    room = min(_MOST_TOKENS, int(_SHARE * budget_tokens)) - count(f"{_HEAD}\n[1,000 older rules are left out here]\n")
+    rules = [one.text for one in lacking if one.is_rule]
+    newest = dict.fromkeys(_newest(rules, room, size), "!")
+    left = min(room - sum(map(size, newest)), int(_SAID_SHARE * room))
+    likely = dict.fromkeys(likely_first([one.text for one in lacking if not one.is_rule], left, size), "-")
+    lines = [f"{mark} {one.text}" for one in lacking if (mark := (newest | likely).get(one.text))]
+    out = len(rules) - len(newest)
+    left_out = [f"[{out:,} older {'rule is' if out == 1 else 'rules are'} left out here]"] if out else []
+    return "\n".join([_HEAD, *left_out, *lines]) if lines else ""
 
 
-def _part(
-    head: str, rules: Sequence[str], room: int, count: Callable[[str], int], *, counts_left: bool = True
-) -> tuple[list[str], int]:
-    """Return the lines of the newest rules that fit, below a heading, and the tokens that are left."""
-    if not rules:
-        return [], room
-    before = room
-    room -= count(f"{head}\n[1,000 older rules are left out here]\n")
+def _newest(rules: Sequence[str], room: int, size: Callable[[str], int]) -> list[str]:
     kept: list[str] = []
     for rule in reversed(rules):
-        room -= count(f"- {rule}\n")
+        room -= size(rule)
         if room < 0:
             break
-        kept.append(f"- {rule}")
-    if not kept:
-        return [], before
-    left = len(rules) - len(kept) if counts_left else 0
-    line = [f"[{left:,} older {'rule is' if left == 1 else 'rules are'} left out here]"] if left else []
-    return [head, *line, *reversed(kept)], max(room, 0)
+        kept.append(rule)
+    return kept
