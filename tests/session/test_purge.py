@@ -19,7 +19,10 @@ from undrift.settings import Settings
 from undrift.stores import purging
 from undrift.stores.backup import back_up
 from undrift.stores.base import Document
+from undrift.stores.projects import place_for
+from undrift.stores.rule_book import BookedRule, RuleBook, book_of, keep_book
 from undrift.stores.sqlite import SqliteStore
+from undrift.values.rule import rule_id
 
 CANARY = "zqx9canary7qxz"
 SECRET = f"the vault {CANARY} opens at nine, said the \u201cporter\u201d\nand nobody else knows it"
@@ -451,3 +454,24 @@ def test_a_document_that_is_not_there_is_refused(tmp_path: Path, what: str):
     with Session.open("s", home=tmp_path, settings=Settings()) as session, pytest.raises(RecallError):
         session.purge(what)
     assert len(left(tmp_path, "s")) == 3
+
+
+def test_what_the_hooks_keep_of_a_session_and_its_own_rules_go_with_it(tmp_path: Path):
+    place = place_for(None, str(tmp_path / "home"), tmp_path)
+    folders = [tmp_path / "home" / "hooks" / f"claude-{name}" for name in ("s1", "s2")]
+    for folder in folders:
+        folder.mkdir(parents=True)
+        (folder / "rules.json").write_text(f'{{"typed": "{CANARY}"}}')
+    (folders[0] / "out").symlink_to(tmp_path / "mine")
+    (tmp_path / "mine").write_text("mine")
+    own, other = (BookedRule(rule_id(f"Never {x}."), f"Never {x}.", "session", f"claude:{x}") for x in ("s1", "s2"))
+    everywhere = BookedRule(rule_id("Never push."), "Never push.", "project")
+    keep_book(place, "project", RuleBook((own, other, everywhere)))
+    with Session.open("claude:s1", home=tmp_path / "home") as session:
+        done = session.purge("session")
+        assert (done.kind, dict(done.removed)) == ("session", {"files": 2, "rules": 1})
+        assert dict(session.purge("session").removed) == {}
+    assert not folders[0].exists()
+    assert (folders[1] / "rules.json").exists()
+    assert (tmp_path / "mine").read_text() == "mine"
+    assert book_of(place, "project").added == (other, everywhere)

@@ -17,6 +17,7 @@ from undrift.memory.repository import remembered
 from undrift.memory.scopes import USER_SESSION, ScopedMemories
 from undrift.memory.search import line
 from undrift.stores.base import Aim, Destroyed, Remains
+from undrift.stores.hook_files import delete_session_files
 from undrift.stores.memory_values import MemoryLine
 from undrift.values.closing import in_turn
 from undrift.values.memory import MemoryEntry, heir_id
@@ -36,7 +37,7 @@ class Purged:
 
     Args:
         kind: ``original``, ``task``, ``memory``, ``document`` or ``session``.
-        removed: Number of removed records of each kind, and of ``files``; empty if it was purged before.
+        removed: Number of removed records of each kind, of ``files`` and ``rules``; empty if it was purged before.
         traces: Files of the home, relative to it, that still hold parts of it: backups, notes of the agent, replays.
             They are yours to delete.
         copies: Records that hold the same words and were not named, as ``memory m0123...``.
@@ -86,8 +87,8 @@ class Purger:
                 - ``task:ID``: the originals that it evicted, its records, its log and the memories about it
                 - ``document:PATH``: a file, item or checkpoint that a framework keeps under this session, or all that are
                   below the path, with slashes between the names
-                - ``session``: all of it, with its memories, its documents and the scratchpad; memories that hold in every
-                  project stay. If another session said the same, its words become the memory
+                - ``session``: all of it, with its memories, its documents, the scratchpad, the files of its hooks and the
+                  rules that were added for it alone; memories that hold in every project stay. If another session said the same, its words become the memory
             search_files: Search all files, the store's own included. It takes seconds per GB. Ask for it now: afterwards
                 the text is unknown.
 
@@ -118,13 +119,16 @@ class Purger:
             everywhere = self._purged_everywhere(what, at_ms, search_files, only_active=False)
             if everywhere is not None:
                 return everywhere
+        beside = self._beside() if what == _SESSION else {}
+        if done is None and beside:
+            return Purged(_SESSION, beside)
         if done is None:
             raise RecallError(
                 f"session {self._session_id[:64]!r} has nothing under {what[:64]!r}: give a reference, task:ID, a memory's id, "
                 "document:PATH, or session for all of it"
             )
-        removed = dict(done.removed)
-        files = self._exported(done)
+        removed = {**done.removed, **beside}
+        files = removed.get("files", 0) + self._exported(done)
         if files:
             removed["files"] = files
         self._log.reset()
@@ -154,6 +158,13 @@ class Purger:
             path = _path(what.removeprefix(_DOCUMENT_PREFIX))
             return [Aim("document", self._session_id, path=path), *aims] if path else aims
         return aims
+
+    def _beside(self) -> Mapping[str, int]:
+        """Delete what lies beside the store of this session: files of the hooks, and rules that were for it alone."""
+        if self._context.place is None:
+            return {}
+        files, rules = delete_session_files(self._context.place, self._session_id)
+        return {name: number for name, number in (("files", files), ("rules", rules)) if number}
 
     def _exported(self, done: Destroyed) -> int:
         if done.kind == _SESSION:
