@@ -206,7 +206,7 @@ clients: $(SELF) $(DEV)  ## real clients (from npm and pip, into build/) with ou
 	@$(call from_pip,langchain,langchain==$(LANGCHAIN) langchain-anthropic langchain-openai langchain-google-genai)
 	@$(call from_pip,pydantic,pydantic-ai-slim[anthropic$(comma)openai$(comma)google]==$(PYDANTIC_AI))
 	@$(call from_pip,agents,openai-agents==$(OPENAI_AGENTS))
-	$(PY) -m pytest tests/clients/real_clients.py tests/clients/real_handoff.py tests/clients/real_sub_agents.py tests/clients/real_opencode_sub_agents.py tests/clients/real_mcp.py tests/clients/real_rereading.py tests/clients/real_gateway.py tests/clients/real_recalling.py tests/clients/real_guard.py tests/clients/real_plugins.py tests/clients/real_shown.py tests/clients/real_setup.py tests/clients/real_projects.py tests/clients/real_sandboxes.py tests/clients/real_gateway_projects.py
+	$(PY) -m pytest tests/clients/real_clients.py tests/clients/real_handoff.py tests/clients/real_sub_agents.py tests/clients/real_opencode_sub_agents.py tests/clients/real_mcp.py tests/clients/real_rereading.py tests/clients/real_gateway.py tests/clients/real_recalling.py tests/clients/real_guard.py tests/clients/real_rule_guard.py tests/clients/real_plugins.py tests/clients/real_shown.py tests/clients/real_setup.py tests/clients/real_projects.py tests/clients/real_sandboxes.py tests/clients/real_gateway_projects.py
 	$(PY) -m tests.clients.matrix $(CLIENTS)
 
 billing: $(SELF) $(DEV)  ## the real Claude Code with pauses and compactions against a provider that bills like the prompt cache: two bills, without and through the gateway
