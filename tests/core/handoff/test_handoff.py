@@ -121,6 +121,15 @@ def test_a_session_that_was_handed_over_hands_on_rules_requests_and_plan_as_what
     assert third.index("Stop the cache.") < third.index("Make the parser of dates faster.")
 
 
+def test_what_else_was_typed_is_handed_on_and_comes_back_after_a_compaction() -> None:
+    said = "third_party is the business of the other team."
+    typed = [text_of(number, f"Now look at page {number} again.") for number in range(10, 16)]
+    first = handoff([text_of(1, "Begin with the importer."), text_of(2, said), *typed]).text
+    session = [text_of(1, first), text_of(2, "I read it.", "assistant"), text_of(3, "Go on with the importer.")]
+    assert said in handoff(session).text
+    assert said in restore(session).text
+
+
 def test_only_a_text_that_begins_as_a_handoff_is_one() -> None:
     quoted = f"Look at this:\n{handoff(ENTRIES, rules=[RULE]).text}"
     assert "\n## Rules that hold\n" not in handoff([text_of(1, quoted)]).text

@@ -10,6 +10,7 @@ from undrift.core.handoff.ruled import sourced_rules
 from undrift.core.restore.carried import TITLE, carried
 from undrift.core.restore.choose import choose
 from undrift.core.restore.given_up import given_up
+from undrift.core.restore.held import said_beside, typed_rules_of
 from undrift.core.restore.history import RestoreHistory, history_of
 from undrift.core.restore.render import RestoredItem, RestorePage
 from undrift.core.restore.stated import Excerpt, newest_edits, requests, statements, verdicts
@@ -28,7 +29,7 @@ _TITLE = (
     "Copied line by line from its recording; N→ is a run's first line, … a gap. Only lines that begin with # are headings. "
     "Start where the work stopped; look at the files before you change them.\n"
 )
-_RULES, _REQUESTS, _PLAN, _STATEMENT, _TRIED, _VERDICT, _EDITS = 0.25, 0.15, 0.06, 0.05, 0.04, 0.03, 0.12
+_RULES, _REQUESTS, _SAID, _PLAN, _STATEMENT, _TRIED, _VERDICT, _EDITS = 0.25, 0.15, 0.08, 0.06, 0.05, 0.04, 0.03, 0.12
 """The share of the budget that each section may use; what they do not use goes to the lines of files."""
 
 _SPARE = 1.15  # prices are estimates: more lines are chosen than may fit, and the last ones fall away
@@ -61,7 +62,7 @@ def handoff(
 ) -> Handoff:
     """Choose what another agent needs to continue a session.
 
-    That is: the rules that hold, the first and newest requests, the plan with its states, what the agent said last, what
+    That is: the rules that hold, the first and newest requests, what else was typed, the plan with its states, what the agent said last, what
     was tried and given up, the newest edits, and the lines of the files in work.
 
     Deterministic, linear in the newest 1,000,000 characters; secrets are masked.
@@ -110,6 +111,9 @@ def _page(
     before = carried(entries)
     page.say("rules", sourced_rules(rules, int(characters * _RULES)), int(characters * _RULES))
     page.say("requests", [*requests(entries), *before["requests"]], int(characters * _REQUESTS))
+    said = int(characters * _SAID)
+    typed = typed_rules_of(entries, unsure=True)
+    page.say("said", [*before["said"], *said_beside(typed, said, page.said_lines())], said)
     page.say("steps", _steps(plan) or before["steps"], int(characters * _PLAN))
     page.say("statement", statements(history), int(characters * _STATEMENT))
     page.say("tried", given_up(entries), int(characters * _TRIED))

@@ -139,9 +139,10 @@ def _page(
     page.say("rules", held_rules(held, most), most)
     empty = page.characters
     characters = min(characters, _SAID_OF * 4)
-    page.say("requests", [*requests(entries), *carried(entries)["requests"]], int(characters * _REQUESTS))
+    before = carried(entries)
+    page.say("requests", [*requests(entries), *before["requests"]], int(characters * _REQUESTS))
     page.say("pasted", pasted(entries), int(characters * _REQUESTS) - (page.characters - empty))
-    page.say("said", said_beside(held, said, page.said_lines()), said)
+    page.say("said", [*before["said"], *said_beside(held, said, page.said_lines())], said)
     page.say("plan", plan(entries), int(characters * _PLAN))
     page.say("statement", kept.lost(statements(history)), int(characters * _STATEMENTS))
     page.say("verdict", kept.lost(verdicts(history)), int(characters * _VERDICTS))

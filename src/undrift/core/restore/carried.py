@@ -21,6 +21,7 @@ TITLE = "# Continue the open work of an earlier session (undrift)"
 _SECTIONS = {
     "rules": "## Rules that hold",
     "requests": "## What the user said",
+    "said": "## What else the user said",
     "steps": "## The plan and its states",
 }
 _MOST_CHARACTERS = 200_000
@@ -32,7 +33,7 @@ _HEADING = re.compile(r"^#{2,3} ", re.MULTILINE)
 
 
 def carried(entries: Sequence[ContextEntry]) -> Mapping[str, list[Excerpt]]:
-    """Return the excerpts by section (``rules``, ``requests``, ``steps``); empty lists for a session that was not handed over."""
+    """Return the excerpts by section (``rules``, ``requests``, ``said``, ``steps``); empty lists for a session that was not handed over."""
     found: dict[str, list[Excerpt]] = {name: [] for name in _SECTIONS}
     first = _handed_over(entries)
     if first is None:
