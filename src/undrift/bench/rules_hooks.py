@@ -62,7 +62,7 @@ class HookRun:
     def of_call(self, call: RuleCall, *, asks: bool) -> str:
         """Return what a call's hooks say to the agent or ask the user; empty if they let it pass.
 
-        `asks`: as at the setting ``ask``, at which the guard speaks each time. What it says at ``warn`` is bounded.
+        `asks`: as at the setting ``ask``, at which the guard speaks each time; at ``warn`` it speaks a few times.
         """
         counted = folder_of(self._home, f"{self._client.name}-{self._client.session_id}") / SAID
         before = counted.read_bytes() if asks and counted.exists() else None

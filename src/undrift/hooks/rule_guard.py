@@ -63,7 +63,7 @@ def work(call: HookCall) -> HookReply:
 
 
 def say_again(folder: Path) -> None:
-    """Begin to count anew: after a compaction the agent has not heard what was said before it."""
+    """Count from 0 again: after a compaction the agent has not heard what was said before it."""
     (folder / SAID).unlink(missing_ok=True)
 
 

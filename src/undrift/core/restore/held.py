@@ -1,8 +1,8 @@
 """Shows the rules that hold, in the words of the person, before anything else has a share; then what else was typed. Pure.
 
 Law: word for word and in the order of typing, so that of two sentences the later one counts. If the rules are too many the oldest
-are left out, and a line says how many and how to list them. Of the rest the sentences stay that are most like a rule: one
-that no sign shows to be a rule may be one.
+are left out, and a line says how many and how to list them. The other sentences follow, those most like a rule first: one that no
+sign shows to be a rule may be one.
 """
 
 from collections.abc import Sequence

@@ -14,7 +14,7 @@ from undrift.core.rules.spoken import SpokenSentence
 __all__ = ["SentenceKind", "kind_of_sentence"]
 
 SentenceKind = Literal["rule", "perhaps", "lifts", "limits", "may lift", "said"]
-"""``perhaps``: its words are like those of rules, and no sign shows that it is one. ``said``: whatever else was typed."""
+"""``perhaps``: its words are like those of rules, and no sign shows that it is one. ``said``: any other sentence that was typed."""
 
 _LEAST_WORDS = 2
 _LEAST_SAID_WORDS = 3
