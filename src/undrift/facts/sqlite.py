@@ -7,7 +7,8 @@ the next answer. A call that returned is on disk; one that raised has changed no
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from undrift.core.facts.book import FactBook
 from undrift.core.facts.retrieve import Wanted
@@ -24,6 +25,9 @@ from undrift.values.facts import FactChange, FactVersion, SessionFact, SessionFa
 from undrift.values.scope import Scope
 
 __all__ = ["SqliteSessionFactStore"]
+
+_ADDED, _KEY = "facts", "once"
+"""The kind of the operations that add facts, and what their payload may have."""
 
 _UNKNOWN = -1
 _MOST_TRIES = 200
@@ -76,7 +80,27 @@ class SqliteSessionFactStore(Closing):
     def add(self, facts: Iterable[SessionFact]) -> None:
         """Add what one result said; see `SessionFactStore.add`."""
         ended, new = batch_ended(facts), taken_in(facts, self.run_id, mask_secrets=self._mask_secrets)
-        self._change(lambda book: self._stage(book.added(new, ended, at_ms=self._clock())), "facts")
+        self._change(lambda book: self._stage(book.added(new, ended, at_ms=self._clock())), _ADDED)
+
+    def add_once(self, facts: Iterable[SessionFact], key: str, max_facts: int) -> bool:
+        """Add what one result said, unless it was added before, and compact, in one transaction; see `add`, `compact`.
+
+        `key`: what the result is known by. Returns whether it was new.
+        """
+        ended, new = batch_ended(facts), taken_in(facts, self.run_id, mask_secrets=self._mask_secrets)
+        is_new = True
+
+        def act(book: FactBook) -> None:
+            nonlocal is_new  # another process may have added it between two tries
+            is_new = not any(
+                (one.payload or {}).get(_KEY) == key for one in self.store.operations(self.run_id, (_ADDED,))
+            )
+            if is_new:
+                self._stage(book.added(new, ended, at_ms=self._clock()))
+                self._stage(book.compacted(max_facts))
+
+        self._change(act, _ADDED, {_KEY: key})
+        return is_new
 
     def together(self, act: Callable[[], None], write: Callable[[Sequence[FactChange]], int]) -> int:
         """Hold back what `act` changes through this object, and let `write` commit it with what else belongs to it.
@@ -131,7 +155,7 @@ class SqliteSessionFactStore(Closing):
         with self._lock:
             return self._followed().best(want)
 
-    def _change(self, act: Callable[[FactBook], None], kind: str) -> None:
+    def _change(self, act: Callable[[FactBook], None], kind: str, payload: Mapping[str, Any] | None = None) -> None:
         with self._lock:
             if self._staged is not None:  # within `together`: its caller writes
                 act(self._book)
@@ -140,7 +164,7 @@ class SqliteSessionFactStore(Closing):
                 self._followed()
                 seq = self._seq
                 try:
-                    self._written(lambda: act(self._book), lambda changes: self._commit(changes, kind))
+                    self._written(lambda: act(self._book), lambda changes: self._commit(changes, kind, payload))
                     return
                 except StoreError:
                     if tries + 1 == _MOST_TRIES or self.store.facts_state(self.run_id)[0] == seq:
@@ -149,10 +173,11 @@ class SqliteSessionFactStore(Closing):
                 time.sleep(_NAPS_S[time.monotonic_ns() // 1_000 % len(_NAPS_S)])
         raise AssertionError  # the last try returns or raises
 
-    def _commit(self, changes: Sequence[FactChange], kind: str) -> int:
-        return (
-            self.store.commit(Context(self.store.scope.of(self.run_id), self._clock()), kind, changes) if changes else 0
-        )
+    def _commit(self, changes: Sequence[FactChange], kind: str, payload: Mapping[str, Any] | None) -> int:
+        if not changes:
+            return 0
+        context = Context(self.store.scope.of(self.run_id), self._clock())
+        return self.store.commit(context, kind, changes, payload=payload)
 
     def _written(self, act: Callable[[], None], write: Callable[[Sequence[FactChange]], int]) -> int:
         self._staged = []

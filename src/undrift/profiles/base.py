@@ -54,6 +54,9 @@ class ClientTool:
         old: The argument with the text that an edit replaces.
         new: The argument with the text that an edit writes.
         code: The argument with JavaScript that makes the calls.
+        task: The argument with the task of a sub-agent.
+        report: The beginning of the result in which a sub-agent's last message stands, with the group ``agent`` for what
+            the client calls it, and the end of that result.
         kinds: The kinds of single acts, by the value of the argument `command`.
     """
 
@@ -66,6 +69,8 @@ class ClientTool:
     old: str = ""
     new: str = ""
     code: str = ""
+    task: str = ""
+    report: tuple[re.Pattern[str], str] | None = None
     kinds: Mapping[str, Kind] = field(default_factory=dict)
     plan: PlanTool | None = None
 

@@ -1,8 +1,14 @@
 """opencode, as 1.18.33 and its recordings are. Pure."""
 
+import re
+
 from undrift.profiles.base import ClientTool, PlanTool, Profile, Recall
 
 __all__ = ["PROFILE"]
+
+# A task that continues in the background has another state, and one that failed has no such tags. A long result lacks its end.
+_REPORT = re.compile(r'<task id="(?P<agent>[\w-]{1,100})" state="completed">\n<task_result>\n', re.ASCII)
+_REPORT_END = "\n</task_result>\n</task>"
 
 _TOOLS = (
     ClientTool("read", "read", path="filePath"),
@@ -16,7 +22,7 @@ _TOOLS = (
     ClientTool("bash", "shell", command="command"),
     ClientTool("todowrite", "plan", plan=PlanTool("list", text="todos")),
     ClientTool("todoread", "plan", plan=PlanTool()),
-    ClientTool("task", "agent"),
+    ClientTool("task", "agent", task="prompt", report=(_REPORT, _REPORT_END)),
     ClientTool("skill", "other"),
 )
 

@@ -24,6 +24,8 @@ class LaneFigures:
     tokens_after: int = 0
     last_s: float = 0.0
     agent: str = ""  # of the newest request
+    read_to: str = ""  # chain id of the newest item in which reports of sub-agents were looked for
+    reports: set[str] = field(default_factory=set)  # that are kept as facts, by their keys
     own_name: str = ""  # by which its client calls the conversation
     log: SessionLog | None = None  # of the session that was opened last
 

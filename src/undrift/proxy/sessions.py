@@ -24,6 +24,7 @@ from undrift.proxy.naming import Kind, kind_of, name_from, name_of
 from undrift.proxy.observe import log_line, safe_id
 from undrift.proxy.projects import GatewayProjects
 from undrift.proxy.read_cache import put_back
+from undrift.proxy.reports import keep_reports
 from undrift.proxy.windows import NewestWindows, WindowFigures
 from undrift.session.identity import Recognised, given_id, recognise
 from undrift.session.lanes import Lanes, key_of
@@ -293,9 +294,11 @@ class OpenSessions:
         if ask.task:
             _take_up(session, ask.task)
         self._costs.before(lane)
-        give_brief(self._lanes, lane, form, request, ask)
+        store = self._projects.store_of(lane.place)
+        give_brief(self._lanes, lane, form, request, ask, store)
         request.typed_with = "" if ask.is_sub else ask.agent
         prepared = session.prepare(request, wire=ask.wire, model=ask.model)
+        keep_reports(self._lanes, lane, form, request, ask, store)
         lane.turn += 1
         body, restored, more = put_back(form, request, prepared.body, self._count)
         self._remember(lane, form, request)

@@ -60,7 +60,7 @@ class Conversation:
         self._version = -1  # of the decisions that the window holds; -1 if it must be rebuilt
         self._seq = 0
         self._mentioned: tuple[KnownReferences, int] | None = None  # references of the first items, and their number
-        self._past: TakenOver | None = None  # readings of the first items from before the session was opened
+        self.past: TakenOver | None = None  # readings of the first items from before the session was opened
         self._past_ms = 0
         self._recorder = Recorder()
         self.offers_tools = False  # the newest request, beside its history or in it
@@ -234,7 +234,7 @@ class Conversation:
         self._recorder = recorder
         if past is None:
             return
-        self._past, self._past_ms, self.beginning = past, now_ms, past.beginning
+        self.past, self._past_ms, self.beginning = past, now_ms, past.beginning
         self.messages = Growing(past.count, self._thawed)
         self._items = Growing(past.count, lambda number: self.messages[number].item, past.outline)
         self._numbers = dict(zip(past.ids, range(past.count), strict=True))
@@ -247,7 +247,7 @@ class Conversation:
 
     def _thawed(self, number: int) -> Message:
         """Return an item from its stored reading."""
-        past = self._past
+        past = self.past
         assert past is not None, "only what was taken over is made later"
         id_, (run, has_more, blocks) = past.ids[number], past.item(number)
         given = raw_json.decode(past.beginning.item(number), f"{self.form.HISTORY}[{number}]")
@@ -316,8 +316,8 @@ class Conversation:
         for number in range(0 if self.beginning is None or former is None else held, now):
             if self.messages.has(number):
                 self.messages[number].raw = None
-        if self._past is not None and self.beginning is not None and now >= self._past.count:
-            self._past.beginning = self.beginning
+        if self.past is not None and self.beginning is not None and now >= self.past.count:
+            self.past.beginning = self.beginning
 
     def _is_worth_one(self, request: Request) -> bool:
         """Return whether to keep this body's beginning: not if the client changes its first part each time."""
@@ -374,7 +374,7 @@ class Conversation:
     def _forget(self, known: int) -> None:
         """Drop all items from a number on, and find the open calls before it again."""
         self.messages, self._items = Growing.of(self.messages), Growing.of(self._items)  # earlier windows keep theirs
-        self._past = None
+        self.past = None
         self._recorder.forget(known)
         del self.messages[known:]
         del self._items[known:]
