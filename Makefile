@@ -78,12 +78,17 @@ AUDIT := $(VENV)/.audit-$(BASE_KEY)-$(call key,requirements/audit.txt)
 RULES := $(VENV)/.rules-$(call key,requirements/rules.txt)
 LOCK := $(VENV)/.lock-$(BASE_KEY)-$(call key,requirements/lock.txt)
 
+# Where there is one that is large enough, the tests keep their files in memory: on a disk they waited longer for its syncs than
+# they worked. No test needs a real disk: what a power cut or a full disk does is simulated.
+IN_MEMORY = test -z "$$TMPDIR" && test -w /dev/shm && test "$$(df -Pk /dev/shm | awk 'NR == 2 { print $$4 }')" -gt 4000000 \
+	&& mktemp -d /dev/shm/undrift-XXXXXX
+
 # What is set around us must not leak in: the tests and the demo run on what is installed here.
 unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all demo figures plugins setup fmt check test coverage build wheel fuzz properties nightly cost wires twin exact lance sdk types bench browsers clients billing profiles soak attack floods purge proof powercut faults kills contention flips agents conformance frameworks audit lock secret-rules clean help
+.PHONY: all demo figures plugins setup fmt check test coverage build wheel fuzz properties nightly cost long wires twin exact lance sdk types bench browsers clients billing profiles soak attack floods purge proof powercut faults kills contention flips agents conformance frameworks audit lock secret-rules clean help
 
 all: check test  ## check and test (what `make` alone does)
 
@@ -111,7 +116,9 @@ check: $(SELF) $(DEV)  ## style, types and the direction of the imports
 
 test: $(SELF) $(DEV)  ## all tests, in three processes, as many tests wait for others; reports in build/test-report*.json
 	@rm -rf build/test-report*.json build/.coverage* && mkdir -p build
-	@part() { number=$$1; shift; COVERAGE_FILE=build/.coverage.$$number $(PY) -m pytest "$$@" $(COVERED) \
+	@$(PY) -m compileall -qq src tests bench || true
+	@memory=$$($(IN_MEMORY)); test -z "$$memory" || { export TMPDIR="$$memory"; trap 'rm -rf "$$memory"' EXIT; }; \
+	part() { number=$$1; shift; COVERAGE_FILE=build/.coverage.$$number $(PY) -m pytest "$$@" $(COVERED) \
 			--json-report --json-report-file=build/test-report-$$number.json > build/test-$$number.log 2>&1; }; \
 	part 2 $(SECOND_PART) & second=$$!; part 3 $(addprefix --ignore=,$(FIRST_PART) $(SECOND_PART)) & third=$$!; \
 	COVERAGE_FILE=build/.coverage.1 $(PY) -m pytest $(FIRST_PART) $(COVERED) \
@@ -160,12 +167,15 @@ cost: $(SELF) $(DEV)  ## every public call and every hook on hostile inputs of a
 
 nightly: FUZZ_SECONDS = 120
 nightly: SHORT = 1
-nightly: fuzz cost floods soak proof twin  ## what is too long for each change, one after the other (needs strace); FUZZ_SECONDS=600 for longer
+nightly: fuzz cost floods soak proof twin long  ## what is too long for each change, one after the other (needs strace); FUZZ_SECONDS=600 for longer
 
 browsers: $(SELF) $(DEV)  ## the page of an autopsy in headless Chromium at 390, 768 and 1,440 pixels, light and dark, with axe-core (from npm, into build/)
 	@mkdir -p build/browsers && cp requirements/browsers/*.json build/browsers/
 	@cd build/browsers && npm ci --no-audit --no-fund --loglevel=error
 	UNDRIFT_TEST_BROWSERS=all $(PY) -m pytest tests/report/test_in_browser.py
+
+long: $(SELF) $(DEV)  ## the tests that `make test` plays in a short form, at full length
+	UNDRIFT_TEST_LONG=1 $(PY) -m pytest $$(grep -rl --include='test_*.py' '^from tests.long_form import' tests)
 
 wires: $(SELF) $(DEV)  ## conversations played at random against simulated providers, WIRE_REQUESTS (100,000) for each form, and TASK_STEPS (10,000) of tasks
 	$(PY) -m tests.wires.play $(WIRE_REQUESTS)

@@ -1,6 +1,7 @@
 """What every test may ask for: the shared material, and one setting of Hypothesis for all."""
 
 import gc
+import socketserver
 import tarfile
 from collections.abc import Generator
 from pathlib import Path
@@ -23,6 +24,9 @@ settings.register_profile(
 )
 settings.register_profile("random", settings.get_profile("default"), derandomize=False)
 settings.load_profile("default")
+
+# The strict providers answer in two writes. Else the second waits for the receiver's delayed acknowledgement: 40 ms a request.
+socketserver.StreamRequestHandler.disable_nagle_algorithm = True
 
 
 UNMEASURED = (

@@ -13,6 +13,7 @@ from typing import Any
 
 from click.testing import CliRunner, Result
 
+from tests.warm.started import Started
 from undrift.cli import main
 
 SRC = Path(__file__).parents[2] / "src"
@@ -129,10 +130,12 @@ def process(
     stdout: Any = subprocess.PIPE,
     stderr: Any = subprocess.PIPE,
     columns: int = 100,
-) -> "subprocess.Popen[bytes]":
-    """Start the program in a process of its own; `before` is Python that runs first."""
-    command: Sequence[str] = [sys.executable, "-c", FOREGROUND + before + PROGRAM, *map(str, arguments)]
+) -> "subprocess.Popen[bytes] | Started":
+    """Start the program in a process of its own; `before` is Python that runs first, in a new interpreter."""
     env = environment(COLUMNS=str(columns))
+    if not before:
+        return Started([str(one) for one in arguments], env=env, stdin=stdin, stdout=stdout, stderr=stderr)
+    command: Sequence[str] = [sys.executable, "-c", FOREGROUND + before + PROGRAM, *map(str, arguments)]
     return subprocess.Popen(command, stdin=stdin, stdout=stdout, stderr=stderr, env=env)
 
 

@@ -5,7 +5,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -13,9 +12,10 @@ from typing import Any
 import apsw
 import pytest
 
-from tests.cli.builders import FOREGROUND, PROGRAM, Record, environment, everything, undrift
+from tests.cli.builders import Record, environment, everything, undrift
 from tests.cli.test_replay import NEEDS_POSIX
 from tests.report.builders import Session, compacted_session, work
+from tests.warm.started import Started
 from undrift.cli.autopsy_own import OwnSessions
 from undrift.recordings.index import AutopsyIndex
 from undrift.stores.autopsies import FOLDER
@@ -146,9 +146,8 @@ class Terminal:
 
     def __init__(self, *arguments: str) -> None:
         self._ours, theirs = os.openpty()
-        command = [sys.executable, "-c", FOREGROUND + PROGRAM, "autopsy", *arguments]
         env = environment(COLUMNS="80", TERM="dumb")
-        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs, env=env)
+        self.process = Started(["autopsy", *arguments], stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs, env=env)
         os.close(theirs)
 
     def ended(self) -> str:

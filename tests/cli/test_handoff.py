@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 
 from tests.cli.builders import claude, environment, said
 from tests.hooks.builders import SESSION, User, session, with_ids
+from tests.warm.started import run
 from undrift.clients.started import STARTED, first_prompt
 from undrift.errors import InputError
 
@@ -49,11 +49,8 @@ class Desk:
 
     def runs(self, *words: str, **variables: str) -> tuple[int, str, str]:
         own = words.index("--") if "--" in words else len(words)
-        command = [sys.executable, "-m", "undrift", *words[:own], "--home", str(self.home), *words[own:]]
-        env = {**self.environment, **variables}
-        done = subprocess.run(
-            command, cwd=self.project, env=env, capture_output=True, text=True, timeout=60, check=False
-        )
+        given = [*words[:own], "--home", str(self.home), *words[own:]]
+        done = run(given, cwd=self.project, env={**self.environment, **variables})
         return done.returncode, done.stdout, done.stderr
 
 

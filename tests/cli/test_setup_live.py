@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.builders import PROGRAM, environment
+from tests.cli.builders import environment
 from tests.cli.test_replay import NEEDS_POSIX
 from tests.cli.test_setup import BEFORE, setup, tree, variables, write_settings
+from tests.warm.started import Started
 
 pytestmark = NEEDS_POSIX
 
@@ -79,8 +80,8 @@ def asked(home: Path, typed: str, *words: str) -> tuple[int, str]:
     """Run it at a terminal of 80 columns, and type; return its status and all that it showed."""
     ours, theirs = os.openpty()
     with os.fdopen(ours, "r+b", buffering=0) as terminal:
-        with subprocess.Popen(
-            [sys.executable, "-c", PROGRAM, "setup", *words],
+        with Started(
+            ["setup", *words],
             env={**environment(), **variables(home), "COLUMNS": "80", "TERM": "dumb"},
             stdin=theirs,
             stdout=subprocess.PIPE,
@@ -89,7 +90,7 @@ def asked(home: Path, typed: str, *words: str) -> tuple[int, str]:
             terminal.write(typed.encode())
             shown = running.communicate(timeout=60)[0].decode()
         os.close(theirs)
-    return running.returncode, shown
+    return running.wait(), shown
 
 
 def test_at_a_terminal_each_change_is_one_question_and_no_is_no_fault(tmp_path: Path):

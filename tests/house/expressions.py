@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any
 
 import undrift
+from tests.house.trees import nodes
 
 __all__ = ["compiled", "made_in_functions", "modules", "seconds", "texts", "uses"]
 
@@ -38,6 +39,12 @@ def modules() -> tuple[ModuleType, ...]:
         except ImportError:
             assert info.name.startswith("undrift.integrations.")
     return tuple(found)
+
+
+@cache
+def _nodes(module: ModuleType) -> tuple[ast.AST, ...]:
+    """All nodes of a module's source."""
+    return nodes(Path(str(module.__file__)).read_text("utf-8"))
 
 
 def compiled() -> dict[Expression, str]:
@@ -77,7 +84,7 @@ def _look(value: Any, place: str, found: dict[Expression, str], seen: set[int], 
 def made_in_functions() -> Iterator[tuple[str, str | None]]:
     """Give, of each call inside a function that names an expression, its place and the expression; None if it is built."""
     for module in modules():
-        for function in ast.walk(ast.parse(Path(str(module.__file__)).read_text("utf-8"))):
+        for function in _nodes(module):
             if not isinstance(function, ast.FunctionDef):
                 continue
             for call in ast.walk(function):
@@ -102,13 +109,12 @@ def uses() -> dict[re.Pattern[Any], set[str]]:
     found: dict[re.Pattern[Any], set[str]] = {}
     for module in modules():
         names, called = vars(module), set[int]()
-        tree = list(ast.walk(ast.parse(Path(str(module.__file__)).read_text("utf-8"))))
-        for node in tree:
+        for node in _nodes(module):
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
                 if isinstance(expression := names.get(node.value.id), re.Pattern):
                     found.setdefault(expression, set()).add(node.attr)
                 called.add(id(node.value))
-        for node in tree:
+        for node in _nodes(module):
             if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load) or id(node) in called:
                 continue
             if isinstance(expression := names.get(node.id), re.Pattern):

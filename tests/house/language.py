@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
+from tests.house.trees import nodes as nodes_of
+
 __all__ = [
     "LONGEST_SENTENCE_WORDS",
     "WORDS",
@@ -304,7 +306,7 @@ def _names(path: str, nodes: Sequence[ast.AST]) -> Iterator[Offence]:
 
 def help_offences(path: str, text: str) -> list[Offence]:
     """Find the broken rules in the help texts of a Python file: docstrings of commands, lines of options."""
-    nodes = tuple(ast.walk(ast.parse(text, path)))
+    nodes = nodes_of(text)
     texts = [passage for _, passage in _docstrings(path, nodes) if passage.is_help]
     texts += [passage for passage in _strings(path, nodes, set()) if passage.is_help]
     return [offence for passage in texts for offence in offences(passage)]
@@ -312,7 +314,7 @@ def help_offences(path: str, text: str) -> list[Offence]:
 
 def source_offences(path: str, text: str) -> list[Offence]:
     """Find the broken rules of a Python file."""
-    nodes = tuple(ast.walk(ast.parse(text, path)))
+    nodes = nodes_of(text)
     documented = list(_docstrings(path, nodes))
     seen = {id(node) for node, _ in documented}
     passages = chain((passage for _, passage in documented), _strings(path, nodes, seen), _comments(path, text))

@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePath
+from typing import cast
+
+from tests.house.trees import nodes
 
 __all__ = [
     "LONGEST_FILE_LINES",
@@ -110,12 +113,12 @@ class Source:
     @cached_property
     def tree(self) -> ast.Module:
         """The syntax tree; a file that does not parse fails the test by itself."""
-        return ast.parse(self.text, self.path)
+        return cast("ast.Module", self.nodes[0])
 
     @cached_property
     def nodes(self) -> tuple[ast.AST, ...]:
         """All nodes of the tree, which each law looks through."""
-        return tuple(ast.walk(self.tree))
+        return nodes(self.text)
 
     def at(self, node: ast.AST, message: str) -> str:
         """Return the message behind the node's file:line."""

@@ -9,6 +9,7 @@ import click
 import pytest
 
 from tests.house.claims import commands_in, lists_of, refused, versions_in
+from tests.house.trees import nodes
 from undrift import AGENT_RULES
 from undrift.cli import main
 from undrift.cli.own import FORMATS_READ
@@ -49,7 +50,7 @@ def page(name: str) -> str:
 def messages() -> Iterator[tuple[str, str]]:
     """Yield the file and the text of each string of the program that is no docstring of a module or a class."""
     for path in sorted(PACKAGE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes(path.read_text(encoding="utf-8")):
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and "undrift" in node.value:
                 yield path.relative_to(ROOT).as_posix(), node.value
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from tests.house.trees import nodes
 from undrift.profiles import PROFILES
 
 PACKAGE = Path(__file__).parents[2] / "src/undrift"
@@ -36,16 +37,16 @@ _WORD = re.compile(r"[A-Za-z][\w.]*")
 
 def literals(text: str) -> Iterator[tuple[int, str]]:
     """Yield the strings of a file with their lines, without docstrings and `__all__`."""
-    tree = ast.parse(text)
+    tree = nodes(text)
     skipped = set[int]()
-    for node in ast.walk(tree):
+    for node in tree:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             skipped.add(id(node.value))
         if isinstance(node, ast.Assign) and any(
             isinstance(one, ast.Name) and one.id == "__all__" for one in node.targets
         ):
             skipped |= {id(one) for one in ast.walk(node.value)}
-    for node in ast.walk(tree):
+    for node in tree:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in skipped:
             yield node.lineno, node.value
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.house.laws import Source
+from tests.house.trees import nodes
 
 SOURCE = Path(__file__).parents[2] / "src" / "undrift"
 SQL = re.compile(
@@ -15,7 +16,7 @@ SQL = re.compile(
 
 def leaks(text: str) -> Iterator[str]:
     """Give what a module outside stores/ must not do."""
-    for node in ast.walk(ast.parse(text)):
+    for node in nodes(text):
         match node:
             case ast.Constant(value=str(value)) if SQL.match(value):
                 yield f"line {node.lineno}: SQL"

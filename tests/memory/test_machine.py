@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.long_form import sized
+
 ROOT = Path(__file__).parents[2]
 NEEDS = {"words": "apsw", "vectors": "wordllama", "lance": "lancedb"}
-EXAMPLES = {"words": 8, "vectors": 5, "lance": 8}
+EXAMPLES = {"words": sized(4, 8), "vectors": 5, "lance": 8}
 
 
 @pytest.mark.parametrize("name", NEEDS)

@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import pytest
 
+from tests.long_form import sized
 from undrift.profiles import acts_of
 from undrift.profiles.code import MOST_CHARACTERS, _Code, calls_in
 from undrift.profiles.tokens import tokens_of
@@ -77,10 +78,11 @@ def test_code_without_a_call_is_the_call_itself():
     ],
 )  # fmt: skip
 def test_hostile_code_ends_and_stays_small(piece: str):
-    code = ("a = 'tools';" + piece * MOST_CHARACTERS)[: MOST_CHARACTERS - 20] + ";tools.x({a})"
+    characters = sized(MOST_CHARACTERS // 4, MOST_CHARACTERS)
+    code = ("a = 'tools';" + piece * characters)[: characters - 20] + ";tools.x({a})"
     found = calls_in(code)
     assert len(found) <= 250
-    assert sum(len(repr(given)) for _, given in found) < 30 * MOST_CHARACTERS
+    assert sum(len(repr(given)) for _, given in found) < 30 * characters
 
 
 def test_a_value_cannot_grow_without_end():
