@@ -69,7 +69,7 @@ def _recordings(folders: list[Path]) -> None:
             if about.get("kind") != "call":
                 continue
             calls += 1
-            rules = [rule for rule in (*files.values(), *typed) if bans_of(rule.text)]
+            rules = [rule for rule in (*files.values(), *typed) if bans_of(rule.text, is_typed=rule.origin != "file")]
             ruled += bool(rules)
             acts = acts_of(str(about.get("tool_name", "")), entry.content)
             found = contradicted(rules, acts, cwd=recording.cwd or "", past=past)

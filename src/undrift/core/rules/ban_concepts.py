@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-__all__ = ["ACTS", "CONCEPTS", "PLACES"]
+__all__ = ["ACTS", "CONCEPTS", "GROUPS", "PLACES"]
 
 
 def _listed(text: str) -> tuple[str, ...]:
@@ -29,7 +29,7 @@ _MIGRATES = _listed(
     ecto.migrate, pnpm migrate, yarn migrate"""
 )
 _DEPLOYS = _listed(
-    """deploy, deploy.sh, npm run deploy, make deploy, fly deploy, flyctl deploy, vercel, netlify deploy, kubectl
+    """deploy, deploy.sh, npm run deploy, make deploy, fly deploy, flyctl deploy, vercel deploy, vercel --prod, netlify deploy, kubectl
     apply, kubectl rollout, helm upgrade, helm install, terraform apply, serverless deploy, sls deploy,
     firebase deploy, cdk deploy, ansible-playbook, gcloud app deploy, gcloud run deploy, cap production
     deploy, wrangler deploy, wrangler publish, pulumi up, eb deploy, railway up, heroku deploy, sam deploy,
@@ -365,3 +365,6 @@ ACTS: Mapping[str, tuple[str, ...]] = {
     "prune": ("docker system prune", "docker volume prune", "git prune"),
 }
 """The commands of a verb that stands alone."""
+
+GROUPS: Mapping[str, tuple[str, ...]] = {"tests": _TEST_RUNS, "servers": _SERVERS, "migrates": _MIGRATES}
+"""More groups of commands, by name."""

@@ -75,7 +75,12 @@ def tokens_of(text: str) -> list[RuleToken]:
 
 
 def _is_path_like(word: str) -> bool:
-    return "/" in word or "*." in word or word.startswith(("-", ".", "__", "<"))
+    return (
+        "/" in word
+        or "*." in word
+        or (word[:1] == "*" and word[1:2] != "*" and "." in word)
+        or word.startswith(("-", ".", "__", "<"))
+    )
 
 
 @dataclass(frozen=True, slots=True)

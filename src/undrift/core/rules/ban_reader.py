@@ -236,6 +236,8 @@ class BanReader:
     def _banned_before(self, verb: str) -> None:
         """Forbid the things that were named before ``is off limits``."""
         now = self._now
+        if {"rest", "others", "remainder"} & set(now.tail):
+            return  # ``the rest is read-only``: what alone is allowed was said
         if now.mood in ("", "permit") and now.mentions:
             now.mood, now.mentions = "forbid", [Said(one.named, own_verbs(one) or (verb,)) for one in now.mentions]
             self._begin("told")

@@ -12,7 +12,8 @@ def words_in(text: str) -> frozenset[str]:
 
 _VERBS: Mapping[str, str] = {
     "change": "edit change modify alter update fix write rewrite overwrite refactor reformat format adjust patch "
-    "tweak hand-edit replace regenerate bump refresh clobber truncate amend-file",
+    "tweak hand-edit replace regenerate bump refresh clobber truncate amend-file correct shrink convert recompress strip reorder minify tidy sanitize reword rephrase "
+    "compress prettify beautify",
     "touch": "touch disturb mess tamper meddle fiddle",
     "move": "move rename relocate",
     "work": "work develop land",
@@ -115,7 +116,7 @@ FAMILIES = tuple(
     for names in (
         "bun npm pnpm yarn",
         "bunx npx",
-        "conda pdm pip pipenv poetry uv",
+        "conda mamba pdm pip pipenv poetry uv",
         "venv virtualenv",
         "nose pytest unittest",
         "jest mocha vitest",
@@ -137,7 +138,10 @@ SERVICES = words_in(
 """Services that agents reach through servers of tools."""
 
 PROGRAMS = words_in(
-    """adb alembic ansible ansible-playbook apk apt apt-get argocd artisan asdf awk aws az bash bazel black brew bun
+    """gdb lldb strace valgrind conan vcpkg jscodeshift storybook gsutil bq snowsql fastlane tshark nmap hydra masscan sqlmap latexmk pdflatex pandoc
+    snakemake nextflow dbt sqlfluff airflow spark-submit blender godot west openocd esptool west qemu clang gcc cmake pyright pylint flake8 isort
+    mamba mise volta nvm sops k6 locust ffmpeg exiftool steamcmd helmfile argocd istioctl linkerd flux eksctl doctl hcloud rclone restic borg
+    jupyter papermill dvc wandb mlflow torchrun accelerate ollama huggingface-cli kaggle pre-commit husky lefthook commitizen adb alembic ansible ansible-playbook apk apt apt-get argocd artisan asdf awk aws az bash bazel black brew bun
     bundle cargo cat cdk chmod chown clippy cmake composer conda consul cp createdb crontab curl cypress dd deno
     django-admin dnf docker docker-compose dotnet dropdb echo ed emacs eslint eval expo find firebase flask fly
     flyctl flyway ftp gcloud gem gh git glab go gofmt gradle gradlew grep hatch head helm heroku hg htop isort

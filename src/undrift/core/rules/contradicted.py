@@ -53,4 +53,4 @@ def contradicted(
 def _bans(rule: Rule) -> tuple[Ban, ...]:
     """Return what a rule forbids; nothing if what was typed after it may allow it."""
     is_limited = rule.lifts or any(not bans_of(text) for text in rule.later)
-    return () if is_limited else bans_of(rule.text)
+    return () if is_limited else bans_of(rule.text, is_typed=rule.origin != "file")

@@ -10,20 +10,15 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from posixpath import join, normpath
 
+from undrift.core.rules.code_effects import changed_lists, written_paths
 from undrift.core.rules.git_effects import git_branches, git_files
-from undrift.core.rules.programs import READERS, SHELLS, SILENT, as_written, inner_command, operands_of
+from undrift.core.rules.programs import READERS, SHELLS, SILENT, as_written, found_files, inner_command, operands_of
 from undrift.profiles import Act, ShellCommand, bare_name, commands_of, is_reading
 
 __all__ = ["Effect", "effects_of"]
 
 _MOST_EFFECTS = 400
 _READ_CHARACTERS = 20_000
-_OPENED = re.compile(r"""open\(\s*["']([^"'\n]{1,300})["']\s*,\s*["'][wax+b]{1,3}["']""")
-_WRITTEN = re.compile(
-    r"""(?:Path\(\s*["']([^"'\n]{1,300})["']\s*\)\.(?:write_|unlink|touch)"""
-    r"""|(?:writeFile|appendFile|unlink|rm)(?:Sync)?\(\s*["']([^"'\n]{1,300})["']"""
-    r"""|os\.(?:remove|unlink)\(\s*["']([^"'\n]{1,300})["'])"""
-)
 _REQUIREMENTS = re.compile(r"requirements[\w.-]{0,60}\.txt")
 _LISTED = re.compile(r"^\s{0,9}([A-Za-z][\w.-]{0,80})(?:\[[\w,]{0,80}\])?\s{0,3}(?:[=<>~!]=|$)", re.MULTILINE)
 _MANIFESTS = {
@@ -100,8 +95,11 @@ def _of(act: Act, cwd: str, branch: str) -> Iterator[Effect]:
         does -= {"agent"}
     elif act.kind == "other":
         does |= {"read"} if _only_reads(act) else {"write"}
+    elif act.kind == "search" and act.path:
+        does |= {"read"}
     place = act.path if "://" in act.path or not act.path else placed(act.path, cwd)
-    yield Effect(frozenset(does), (place,) if place else (), tool=act.tool, shown=act.path or act.tool)
+    text = " ".join(str(value) for value in list(act.given.values())[:20])[:4_000] if act.kind == "other" else ""
+    yield Effect(frozenset(does), (place,) if place else (), tool=act.tool, text=text, shown=act.path or act.tool)
 
 
 def _depends_on_more(act: Act) -> bool:
@@ -127,6 +125,8 @@ def _only_reads(act: Act) -> bool:
 def placed(path: str, cwd: str) -> str:
     """Return a path as it is from a folder, without ``..`` as far as that can be known."""
     path = path.replace("\\", "/")
+    if re.match(r"[A-Za-z]:/", path):
+        return normpath(path)
     if path.startswith(("~", "$HOME")):
         return "~" + normpath("/" + path.lstrip("~").removeprefix("$HOME"))
     return normpath(path if path.startswith("/") or not cwd else join(cwd, path))
@@ -134,16 +134,20 @@ def placed(path: str, cwd: str) -> str:
 
 def _shell(act: Act, cwd: str, branch: str) -> Iterator[Effect]:
     """Yield the effects of each simple command; `cd` and `git switch` count for those behind them."""
-    is_aside = act.given.get("run_in_background") is True
+    is_aside = (
+        act.given.get("run_in_background") is True
+        or re.search(r"(?<![&>])&\s*(?:\Z|\n|\w|\))", act.command[:_READ_CHARACTERS]) is not None
+    )
     text = _command_text(act)
     yield Effect(
         frozenset({"tool", "shell"} | ({"aside"} if is_aside else set())), tool=act.tool, shown=act.command[:80]
     )
-    source = ""
-    said = ""
+    source = said = fed = ""
     for one in commands_of(text, _READ_CHARACTERS):
         for words, before in inner_command(one.words, one.before):
             words = as_written(words)
+            if fed and "xargs" in before and words == as_written(words):
+                words = (*words, fed)
             shown = " ".join((*before, *words))[:120]
             files = tuple(_files(replace(one, words=words), cwd, shown))
             paths = tuple(path for effect in files for path in effect.paths)
@@ -169,7 +173,26 @@ def _shell(act: Act, cwd: str, branch: str) -> Iterator[Effect]:
         if one.words[0] in ("cd", "pushd") and len(one.words) > 1:
             cwd = placed(one.words[1], cwd)
         source = one.words[0] if one.feeds else ""
+        fed = (_listed(one.words) or (fed if one.words[0] in _FILTERS else "")) if one.feeds else ""
         said = " ".join(one.words[1:]) or one.given if source in ("echo", "printf", "cat") else ""
+
+
+_FILTERS = frozenset({"head", "tail", "sort", "uniq", "grep", "sed", "awk", "tr"})
+
+
+def _listed(words: Sequence[str]) -> str:
+    """Return the files that a command lists for the next one; empty if it lists none."""
+    program, *others = words
+    if program == "find":
+        return found_files(others)
+    if (
+        program in ("ls", "fd")
+        or (program == "git" and others[:1] in (["ls-files"], ["grep"]))
+        or (program in ("grep", "rg") and any(word[:1] == "-" and word[1:2] != "-" and "l" in word for word in others))
+    ):
+        plain = [word for word in operands_of(program, others) if "/" in word or "." in word]
+        return plain[-1] if plain else ""
+    return ""
 
 
 def _command_text(act: Act) -> str:
@@ -198,6 +221,10 @@ def _touched(program: str, others: Sequence[str], one: ShellCommand) -> Iterator
     operands = operands_of(program, others)
     if one.into:
         yield {"change", "create"}, one.into
+    if made := _results(program, others):
+        yield {"change", "create", "made"}, made
+    if lists := changed_lists((program, *others)):
+        yield {"change", "listed"}, lists
     if does := _OPERANDS.get(program):
         yield set(does.split()), operands
     elif program == "mv":
@@ -232,8 +259,9 @@ def _written(
         ]
         yield {"change", "create"}, [path for _, path in pairs]
     elif program in ("python", "node", "ruby", "perl"):
-        code = " ".join((*others, given))
-        yield {"change"}, [*_OPENED.findall(code), *(path for three in _WRITTEN.findall(code) for path in three)]
+        yield {"change"}, written_paths("\n".join((*others, given)))
+    elif program in _REWRITERS and operands:
+        yield {"change"}, operands[-1:]
     elif program in READERS:
         yield {"read"}, operands[1:] if program in SILENT else operands
 
@@ -248,7 +276,69 @@ _OPERANDS = {
 """Program -> its effects on all of its operands."""
 
 _EDITORS = frozenset({"sed", "perl", "ruby", "awk", "gawk"})
+_REWRITERS = frozenset(
+    {
+        "sponge",
+        "mogrify",
+        "convert",
+        "magick",
+        "ffmpeg",
+        "pdfcrop",
+        "xmlstarlet",
+        "exiftool",
+        "svgo",
+        "imagemin",
+        "rename",
+    }
+)
+"""Programs whose last operand is the file that they write."""
+
 _TOOLS = frozenset({"yq", "jupyter", "plutil", "dos2unix", "nbconvert", "json"})
+
+
+def _results(program: str, others: Sequence[str]) -> list[str]:
+    """Return the files that a command writes its result to, as its options say."""
+    if program in (
+        "git",
+        "grep",
+        "rg",
+        "kubectl",
+        "ps",
+        "find",
+        "sort",
+        "ssh",
+        "set",
+        "tar",
+        "oc",
+        "docker",
+        "gh",
+        "chown",
+        "aws",
+    ):
+        return []
+    found: list[str] = []
+    for at, word in enumerate(others[:60]):
+        name, is_joined, value = word.partition("=")
+        if name in _OUTPUTS or (word == "-o" and at + 1 < len(others)):
+            value = value if is_joined else (others[at + 1] if at + 1 < len(others) else "")
+            found += [value] if value and value[:1] not in "-{" and ("/" in value or "." in value) else []
+    return found
+
+
+_OUTPUTS = frozenset(
+    {
+        "--out",
+        "--output",
+        "--outdir",
+        "--out-dir",
+        "--outfile",
+        "--out-file",
+        "--output-dir",
+        "--output-file",
+        "--dest",
+        "--dst",
+    }
+)
 
 
 def _inside(operands: Sequence[str]) -> list[str]:

@@ -65,7 +65,10 @@ def git_branches(words: Sequence[str], branch: str) -> GitBranches:
     """Return what a command does to branches. `branch`: the one that is checked out."""
     nothing = GitBranches(frozenset(), (), branch)
     if words[0] == "gh" and list(words[1:3]) == ["pr", "merge"]:
-        return GitBranches(frozenset({"merge"}), ("",), branch)
+        is_with = bool({"--delete-branch", "-d"} & set(words))
+        return GitBranches(frozenset({"merge", "unbranch"} if is_with else {"merge"}), ("main", "master"), branch)
+    if words[0] == "gh" and list(words[1:3]) == ["pr", "checkout"]:
+        return GitBranches(frozenset({"switch"}), ("",), "")
     if words[0] != "git":
         return nothing
     verb, rest = subcommand(words[1:])
@@ -78,6 +81,9 @@ def git_branches(words: Sequence[str], branch: str) -> GitBranches:
         )
     if verb in _ONTO:
         is_over = {"--abort", "--quit"} & set(rest)
+        plain = [word for word in rest if word[:1] != "-"]
+        if verb == "rebase" and len(plain) > (2 if "--onto" in rest else 1):
+            branch = plain[-1]
         does = {verb, "rebase"} if verb == "pull" and {"--rebase", "-r"} & set(rest) else {verb}
         return nothing if is_over else GitBranches(frozenset(does), (branch,), branch)
     if verb in ("checkout", "switch"):

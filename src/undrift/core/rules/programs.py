@@ -9,7 +9,9 @@ __all__ = [
     "SHELLS",
     "SHOWING",
     "SILENT",
+    "TALKERS",
     "as_written",
+    "found_files",
     "has_flag",
     "has_known_options",
     "inner_command",
@@ -73,6 +75,8 @@ _OPTIONS: Mapping[str, frozenset[str]] = {
     "cargo": frozenset({"--manifest-path", "-p", "--package", "--features"}),
     "psql": frozenset({"-h", "-U", "-d", "-p", "-c", "-f"}),
     "truncate": frozenset({"-s"}),
+    "ssh": frozenset({"-i", "-p", "-l", "-o", "-L", "-R", "-D", "-F", "-J"}),
+    "yarn dlx": frozenset({"-p"}),
     "xargs": frozenset({"-n", "-I", "-P", "-L", "-d", "-a", "-E", "-s"}),
     "timeout": frozenset({"-k", "-s", "--signal", "--kill-after"}),
     "sudo": frozenset({"-u", "-g", "-C", "-h", "-p"}),
@@ -99,7 +103,8 @@ _BEHIND_DASHES = frozenset(
 """Programs that run what stands behind ``--``."""
 
 _NUMBERED = re.compile(r"\A(pip|python|node|ruby|perl|gem)(?:\d[\d.]*|js)\Z")
-_ASSIGNED = re.compile(r"\w{1,80}=")
+_ASSIGNED = re.compile(r"\w{1,80}=(?!=)")
+_UNVERSIONED = re.compile(r"(?<=\w)(?:[=<>~!]=|@)[\w.*^~-]{1,40}\Z")
 _PREFIXED = {
     "gsed": "sed",
     "ggrep": "grep",
@@ -157,7 +162,7 @@ def inner_command(words: tuple[str, ...], before: tuple[str, ...]) -> Iterator[t
             return
         before = (*before, words[0], *inner[:assigned])
         words = tuple(inner[assigned:])
-        words = (words[0].rpartition("/")[2] or words[0], *words[1:])
+        words = (_UNVERSIONED.sub("", words[0].rpartition("/")[2] or words[0]) or words[0], *words[1:])
 
 
 def _inner(words: Sequence[str]) -> Sequence[str]:
@@ -166,10 +171,12 @@ def _inner(words: Sequence[str]) -> Sequence[str]:
         at = next((n for n, word in enumerate(others) if word in ("-exec", "-execdir", "-ok")), None)
         if at is not None:
             end = next((n for n in range(at, len(others)) if others[n] in (";", "+")), len(others))
-            return [_found(others) if word == "{}" else word for word in others[at + 1 : end]]
-        return ["rm", _found(others)] if "-delete" in others else []
+            return [found_files(others) if word == "{}" else word for word in others[at + 1 : end]]
+        return ["rm", found_files(others)] if "-delete" in others else []
     if program == "python" and "-m" in others[:3]:
         return others[others.index("-m") + 1 :]
+    if program == "ssh":
+        return _on_host(others)
     if program == "docker":
         return _in_container(others)
     if program in _BEHIND_DASHES and "--" in others:
@@ -188,6 +195,14 @@ def _inner(words: Sequence[str]) -> Sequence[str]:
     return others[at:]
 
 
+def _on_host(others: Sequence[str]) -> Sequence[str]:
+    """Return the first command that is run on another machine."""
+    behind = others[_first_operand("ssh", others) + 1 :]
+    if len(behind) != 1:
+        return behind
+    return [word.strip("'\"") for word in re.split(r"[;&|]", behind[0][:2_000])[0].split()]
+
+
 def _in_container(others: Sequence[str]) -> Sequence[str]:
     """Return what ``docker exec NAME`` or ``docker compose run NAME`` runs."""
     plain = operands_of("docker", others)
@@ -198,7 +213,7 @@ def _in_container(others: Sequence[str]) -> Sequence[str]:
     return others[at + _first_operand("docker exec", others[at:]) + 1 :]
 
 
-def _found(others: Sequence[str]) -> str:
+def found_files(others: Sequence[str]) -> str:
     """Return what ``find`` finds, as one path with ``*``."""
     patterns = [
         value
@@ -300,3 +315,34 @@ def _same(words: Sequence[str], flag: str) -> frozenset[str]:
             if flag in names:
                 return names
     return frozenset({flag})
+
+
+TALKERS = frozenset(
+    [
+        "echo",
+        "printf",
+        "grep",
+        "egrep",
+        "rg",
+        "ag",
+        "find",
+        "fd",
+        "cat",
+        "sed",
+        "awk",
+        "head",
+        "tail",
+        "less",
+        "ls",
+        "jq",
+        "diff",
+        "wc",
+        "export",
+        "which",
+        "man",
+        "cd",
+        "test",
+        "[",
+    ]
+)
+"""Programs whose words name something without using it."""

@@ -8,9 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
+from undrift.core.rules.ban_stems import parts_of, stem_of
 from undrift.core.rules.effects import Effect, placed
 from undrift.core.rules.git_effects import changes_repository
-from undrift.core.rules.programs import SHELLS, SHOWING, has_flag, has_known_options, operands_of
+from undrift.core.rules.programs import SHELLS, SHOWING, TALKERS, has_flag, has_known_options, operands_of
+from undrift.core.rules.soft_targets import DoesTarget, PartsTarget
+from undrift.core.rules.text_targets import DependTarget, SqlTarget, TextTarget, WordTarget
 from undrift.profiles import bare_name
 
 __all__ = [
@@ -24,36 +27,6 @@ __all__ = [
     "ToolTarget",
     "WordTarget",
 ]
-
-_TALKS = frozenset(
-    {
-        "echo",
-        "printf",
-        "grep",
-        "egrep",
-        "rg",
-        "ag",
-        "find",
-        "fd",
-        "cat",
-        "sed",
-        "awk",
-        "head",
-        "tail",
-        "less",
-        "ls",
-        "jq",
-        "diff",
-        "wc",
-        "export",
-        "which",
-        "man",
-        "cd",
-        "test",
-        "[",
-    }
-)
-"""Programs whose words name something without using it."""
 
 _SAMPLES = (".example", ".sample", ".template", ".dist")
 
@@ -141,7 +114,7 @@ class CommandTarget:
 
     def holds(self, effect: Effect, cwd: str) -> bool:
         del cwd
-        if "run" not in effect.does or not effect.words:
+        if "run" not in effect.does or not effect.words or self._is_another(effect.words[0]):
             return False
         if self.assigned:
             return self.assigned in effect.before
@@ -149,9 +122,11 @@ class CommandTarget:
             return effect.words[0] in SHELLS and effect.source in ("curl", "wget")
         if self.words[:1] == ("sudo",):
             return effect.words[0] == "sudo" or "sudo" in effect.before
+        if len(self.words) == 1 and not self.flags and self.words[0] in effect.before:
+            return True
         if not self._begins(effect.words) or (not self.flags and _is_idle(effect.words)):
             return False
-        if not self.words and effect.words[0] in _TALKS:
+        if not self.words and effect.words[0] in TALKERS:
             return False
         if self.of_files and not effect.paths:
             return False
@@ -162,6 +137,12 @@ class CommandTarget:
         if self.changes and not _changes(effect):
             return False
         return all(self._flag(effect.words, flag) for flag in self.flags)
+
+    def _is_another(self, program: str) -> bool:
+        """Return whether a program is plainly another one; most are, so this is asked first."""
+        if len(self.words) < 2 or self.words[0] == program or program == "apt":
+            return False
+        return program.isalpha() and self.words[0].isalpha()
 
     def _flag(self, words: Sequence[str], flag: str) -> bool:
         letters = flag[1:]
@@ -174,6 +155,8 @@ class CommandTarget:
             return bool(self.flags)
         program, *others = words
         wanted, *more = self.words
+        if more and "-" in program and parts_of(program) == {stem_of(word) for word in self.words}:
+            return True
         if not _is_program(program, wanted):
             return self._is_script(words)
         operands = operands_of(program, others)
@@ -245,8 +228,15 @@ def _changes(effect: Effect) -> bool:
 
 
 def _is_idle(words: Sequence[str]) -> bool:
-    """Say whether a command only tells what it would do, or how it is used."""
-    return any(word.startswith("--dry-run") or word in ("--dryrun", "--help") for word in words[1:20])
+    """Say whether a command only tells what it would do, or how it is used, or what there is."""
+    if words[0] in ("crontab", "iptables", "nft", "helm", "kill") and {"-l", "-L", "--list", "-S", "list"} & set(
+        words[1:3]
+    ):
+        return True
+    return any(
+        word.startswith("--dry-run") or word in ("--dryrun", "--help", "--collect-only", "--co", "--version")
+        for word in words[1:20]
+    )
 
 
 _SCRIPT_RUNNERS = frozenset(
@@ -265,6 +255,13 @@ _SCRIPT_RUNNERS = frozenset(
         "composer",
         "node",
         "python",
+        "ts-node",
+        "tsx",
+        "deno",
+        "php",
+        "ruby",
+        "perl",
+        "source",
         *SHELLS,
     }
 )
@@ -272,10 +269,14 @@ _SCRIPT_RUNNERS = frozenset(
 
 def _is_program(program: str, wanted: str) -> bool:
     program, wanted = program.removesuffix(".py"), wanted.removesuffix(".py")
+    if {program, wanted} == {"apt", "apt-get"}:
+        return True
     return program == wanted.rpartition("/")[2] or ("*" in wanted and fnmatchcase(program, wanted))
 
 
 def _is_word(word: str, want: str) -> bool:
+    if want.isalpha() and word.isalpha() and len(want) > 3:
+        return stem_of(word) == stem_of(want)
     return word.removeprefix("./") == want.removeprefix("./") or (
         "*" in want and len(want) > 1 and fnmatchcase(word, want)
     )
@@ -318,65 +319,15 @@ class ToolTarget:
         return self.name in (effect.tool.lower(), bare_name(effect.tool)) or is_servers
 
 
-@dataclass(frozen=True, slots=True)
-class WordTarget:
-    """A server or a place by its name, as any part of a command that does something with it."""
-
-    name: str
-
-    def holds(self, effect: Effect, cwd: str) -> bool:
-        del cwd
-        if "fetch" in effect.does:
-            return self._is_in(effect.shown)
-        if "run" not in effect.does or effect.words[0] in _TALKS or effect.words[0] in ("git", "gh"):
-            return False
-        return any(self._is_in(word) for word in (*effect.words[1:], *effect.before))
-
-    def _is_in(self, word: str) -> bool:
-        if len(word) > 2_000:
-            return False
-        parts = re.split(r"[/@:=,\s'\"]+", word)
-        return any(part == self.name or part.startswith(self.name + ".") for part in parts)
-
-
-@dataclass(frozen=True, slots=True)
-class SqlTarget:
-    """A statement of SQL that a program for a database is given, by its first two words."""
-
-    words: tuple[str, ...]
-
-    def holds(self, effect: Effect, cwd: str) -> bool:
-        del cwd
-        if "run" not in effect.does or effect.words[0] not in _DATABASES:
-            return False
-        texts = [" ".join(word[:4_000].lower().split()) for word in (*effect.words[1:], effect.text)]
-        return any(start in text for text in texts for start in self.words)
-
-
-@dataclass(frozen=True, slots=True)
-class TextTarget:
-    """Words in the message of a commit or in the text of a pull request, in small letters."""
-
-    text: str
-
-    def holds(self, effect: Effect, cwd: str) -> bool:
-        del cwd
-        is_message = effect.words[:1] in (("git",), ("gh",)) and "run" in effect.does
-        return is_message and any(self.text in word.lower() for word in (*effect.words[2:], effect.text))
-
-
-_DATABASES = frozenset(
-    {"psql", "mysql", "mariadb", "sqlite3", "mongosh", "mongo", "clickhouse-client", "cockroach", "duckdb"}
+Target = (
+    PartsTarget
+    | DoesTarget
+    | TextTarget
+    | DependTarget
+    | SqlTarget
+    | PathTarget
+    | CommandTarget
+    | BranchTarget
+    | ToolTarget
+    | WordTarget
 )
-
-
-@dataclass(frozen=True, slots=True)
-class DependTarget:
-    """A line more in a list of dependencies."""
-
-    def holds(self, effect: Effect, cwd: str) -> bool:
-        del cwd
-        return "depend" in effect.does
-
-
-Target = TextTarget | DependTarget | SqlTarget | PathTarget | CommandTarget | BranchTarget | ToolTarget | WordTarget
