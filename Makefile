@@ -88,7 +88,7 @@ unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all demo figures plugins setup fmt check test coverage build wheel fuzz properties nightly cost long wires twin exact lance sdk types bench browsers clients billing profiles soak attack floods purge proof powercut faults kills contention flips agents conformance frameworks audit lock secret-rules clean help
+.PHONY: all demo figures plugins setup fmt check test coverage build wheel fuzz properties nightly cost long wires twin exact lance sdk types bench browsers web-test clients billing profiles soak attack floods purge proof powercut faults kills contention flips agents conformance frameworks audit lock secret-rules clean help
 
 all: check test  ## check and test (what `make` alone does)
 
@@ -169,10 +169,13 @@ nightly: FUZZ_SECONDS = 120
 nightly: SHORT = 1
 nightly: fuzz cost floods soak proof twin long  ## what is too long for each change, one after the other (needs strace); FUZZ_SECONDS=600 for longer
 
-browsers: $(SELF) $(DEV)  ## the page of an autopsy in headless Chromium at 390, 768 and 1,440 pixels, light and dark, with axe-core (from npm, into build/)
+browsers: $(SELF) $(DEV)  ## the page of an autopsy and the living page in headless Chromium at 390, 768 and 1,440 pixels, light and dark, with axe-core (from npm, into build/)
 	@mkdir -p build/browsers && cp requirements/browsers/*.json build/browsers/
 	@cd build/browsers && npm ci --no-audit --no-fund --loglevel=error
-	UNDRIFT_TEST_BROWSERS=all $(PY) -m pytest tests/report/test_in_browser.py
+	UNDRIFT_TEST_BROWSERS=all $(PY) -m pytest tests/report/test_in_browser.py tests/web/test_in_browser.py
+
+web-test: $(SELF) $(DEV)  ## the living page alone: its views, its server, and in headless Chromium
+	$(PY) -m pytest tests/web
 
 long: $(SELF) $(DEV)  ## the tests that `make test` plays in a short form, at full length
 	UNDRIFT_TEST_LONG=1 $(PY) -m pytest $$(grep -rl --include='test_*.py' '^from tests.long_form import' tests)

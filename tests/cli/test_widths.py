@@ -25,7 +25,7 @@ from undrift.values.rule import rule_id
 
 ROOT = Path(__file__).parents[2]
 CHANGES = ("rules add", "rules remove", "memory edit", "memory forget", "memory import", "memory export")
-SERVING = ("proxy", "agent mcp")
+SERVING = ("proxy", "agent mcp", "web")
 """Commands that run until they are ended."""
 LONG = re.compile(r"\S{50,}")
 """A path, an id or an address: it may be longer than a line, and is not broken."""

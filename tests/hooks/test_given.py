@@ -16,6 +16,7 @@ from undrift.hooks.answer import answer
 from undrift.hooks.given import given_back
 from undrift.hooks.home import folder_of
 from undrift.hooks.rule_guard import SAID
+from undrift.session.session import Session
 from undrift.values.restored import RestoredContents
 
 LONG = 40  # results of 2,000 characters: more than one part holds
@@ -59,6 +60,19 @@ def test_after_a_compaction_the_guard_says_again_what_it_said_before(tmp_path: P
     assert (folder / SAID).exists()
     printed(user)
     assert not (folder / SAID).exists()
+
+
+def test_of_a_session_that_was_purged_nothing_is_kept_again_and_nothing_given(tmp_path: Path):
+    user = lived_through(tmp_path)
+    folder = folder_of(user.home, f"claude-{SESSION}")
+    with Session.open(f"claude:{SESSION}", home=user.home) as session:
+        session.purge("session")
+    kept = {one: one.read_bytes() for one in folder.iterdir()}
+    assert [one.name for one in kept] == ["purged"]
+    user.pre_compact()
+    assert printed(user) == {}
+    assert {one: one.read_bytes() for one in folder.iterdir()} == kept
+    assert user.log() == []
 
 
 def test_what_is_not_in_the_text_is_not_in_the_line(tmp_path: Path):

@@ -471,7 +471,7 @@ def test_what_the_hooks_keep_of_a_session_and_its_own_rules_go_with_it(tmp_path:
         done = session.purge("session")
         assert (done.kind, dict(done.removed)) == ("session", {"files": 2, "rules": 1})
         assert dict(session.purge("session").removed) == {}
-    assert not folders[0].exists()
+    assert [one.name for one in folders[0].iterdir()] == ["purged"]
     assert (folders[1] / "rules.json").exists()
     assert (tmp_path / "mine").read_text() == "mine"
     assert book_of(place, "project").added == (other, everywhere)

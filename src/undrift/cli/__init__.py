@@ -97,6 +97,7 @@ _STORE = CommandGroup(
     rooms={
         "autopsy": ("undrift.cli.autopsy:autopsy_command", "Show what compactions removed but agents needed."),
         "replay": ("undrift.cli.replay:replay_command", "Show what undrift would prune, and the cost."),
+        "web": ("undrift.cli.web:web_command", "Show your sessions in a browser while they run."),
         "status": ("undrift.cli.status:status_command", "Show what undrift gave back, and your costs."),
         "setup": ("undrift.cli.setup:setup_command", "Find your clients, and add undrift to them."),
         "install": ("undrift.cli.install:install_command", "Add one part of undrift to one client."),
@@ -117,10 +118,10 @@ _STORE = CommandGroup(
         "completion": ("undrift.cli.help:completion_command", "Print a script that completes commands in a shell."),
     },
     sections={
-        "See what happened": ("autopsy", "replay", "status"),
+        "See what happened": ("autopsy", "replay", "web", "status"),
         "Keep going": ("setup", "wrap"),
         "Look things up": ("recall", "memory", "session"),
-        "Run it": ("proxy", "agent"),
+        "Run it": ("proxy",),
         "Check and back up": ("doctor", "store"),
     },
     first={

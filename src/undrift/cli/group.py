@@ -160,9 +160,7 @@ class Program(CommandGroup):
                 shown = title if left and not number else ""
                 formatter.write(f"{shown:{left}}  {name:<8} {lines[name]}\n")
         formatter.write("\n")
-        formatter.write_text(
-            "undrift help COMMAND explains a command. undrift config shows the settings. undrift -v prints the version."
-        )
+        formatter.write_text("undrift help COMMAND explains a command, undrift config shows the settings.")
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; what the engine or the system refuses ends in one line."""

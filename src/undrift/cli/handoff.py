@@ -191,8 +191,9 @@ def _is_of(here: Place, cwd: str) -> bool:
     return other.records == here.records
 
 
-def _text(order: _Order) -> Handoff:
-    recall = recall_command(place_here(order.home).home.absolute())
+def _text(order: _Order, *, is_kept: bool) -> Handoff:
+    """Return the text. `is_kept`: the originals are recorded before it is given, so it may name the way to them."""
+    recall = recall_command(place_here(order.home).home.absolute()) if is_kept else ""
     found = handoff(order.work.entries, budget_tokens=order.budget, rules=order.rules, originals=recall)
     if not found.text:
         raise InputError(
@@ -202,7 +203,8 @@ def _text(order: _Order) -> Handoff:
 
 
 def _give(order: _Order, client: str | None, *, only_print: bool, as_json: bool) -> None:
-    found, work = _text(order), order.work
+    starts = not (as_json or only_print or client is None)
+    found, work = _text(order, is_kept=starts), order.work
     if as_json:
         echo_json(_as_json(work, found, order.budget))
         return
@@ -246,10 +248,10 @@ def _keep(work: OpenWork, home: Path) -> None:
 def _leave(order: _Order) -> None:
     """Leave the text for the hook, as much of it as one hook may give."""
     order = replace(order, budget=min(order.budget, MOST_BYTES // 4))
-    found, work, home = _text(order), order.work, order.home
+    found, work, home = _text(order, is_kept=True), order.work, order.home
     while found.text and len(found.text.encode("utf-8", "replace")) > MOST_BYTES:
         order = replace(order, budget=order.budget * 3 // 4)
-        found = _text(order)
+        found = _text(order, is_kept=True)
     place = kept_place(home)
     own = (work.cwd, str(work.path.parent)) if _is_of(place, work.cwd) else ()
     session = f"{work.client} {work.session_id}"

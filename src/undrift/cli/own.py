@@ -14,7 +14,7 @@ from undrift.errors import TranscriptError
 from undrift.recordings.files import Homes, own_sessions
 from undrift.transcripts import FORMATS
 
-__all__ = ["FORMATS_READ", "client_folders", "own_recordings", "session_options"]
+__all__ = ["FORMATS_READ", "client_folders", "own_recordings", "recorded_homes", "session_options"]
 
 _Command = Callable[..., Any]
 _HOMES = {
@@ -90,13 +90,7 @@ def own_recordings(
         TranscriptError: No session, or no home folder to look in.
     """
     try:
-        homes = Homes(
-            claude=claude_home or Path.home() / ".claude",
-            codex=codex_home or Path.home() / ".codex",
-            gemini=(gemini_home or Path.home()) / ".gemini",
-            copilot=copilot_home or Path.home() / ".copilot",
-            pi=pi_home or Path.home() / ".pi" / "agent",
-        )
+        homes = recorded_homes(claude_home, codex_home, gemini_home, copilot_home, pi_home)
     except RuntimeError as error:
         raise TranscriptError(f"your home folder is not known; name a file: {command} FILE") from error
     found = own_sessions(homes)
@@ -104,3 +98,20 @@ def own_recordings(
         *folders, last = map(str, homes.folders)
         raise TranscriptError(f"no recorded session in {', '.join(folders)} and {last}; name a file: {command} FILE")
     return found
+
+
+def recorded_homes(
+    claude_home: Path | None = None,
+    codex_home: Path | None = None,
+    gemini_home: Path | None = None,
+    copilot_home: Path | None = None,
+    pi_home: Path | None = None,
+) -> Homes:
+    """Return the folders of the clients; None for a client's usual one. Raises RuntimeError: the home folder is not known."""
+    return Homes(
+        claude=claude_home or Path.home() / ".claude",
+        codex=codex_home or Path.home() / ".codex",
+        gemini=(gemini_home or Path.home()) / ".gemini",
+        copilot=copilot_home or Path.home() / ".copilot",
+        pi=pi_home or Path.home() / ".pi" / "agent",
+    )

@@ -107,7 +107,8 @@ def rules_add_command(*, text: str, scope: str, home: str | None, as_json: bool,
         return
     click.echo(entry.id)
     note(
-        f"Claude Code hears of it with your next message, Codex at the next start or compaction. To see all: undrift rules{again(home)}"
+        "With its hooks (undrift setup) Claude Code hears of it at your next message, Codex at the next start or compaction. "
+        f"To see all: undrift rules{again(home)}"
     )
 
 
@@ -183,6 +184,8 @@ def _without(place: Place, id_: str) -> None:
 
 def _named(rules: tuple[Rule, ...], id_: str) -> Rule:
     found = [rule for rule in rules if rule.id == id_ or (len(id_) >= _LEAST_ID and rule.id.startswith(id_))]
+    if not found and len(id_) < _LEAST_ID:
+        raise InputError(f"{id_[:40]!r} is too short for an id: give at least {_LEAST_ID} characters of it")
     if len(found) != 1:
         raise InputError(
             f"{'no rule' if not found else 'more than one rule'} has the id {id_[:40]!r}; `undrift rules` lists them"

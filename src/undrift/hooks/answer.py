@@ -32,7 +32,7 @@ def answer(event: str, given: bytes, options: Options) -> str:
         place = home.home_folder(options.home)
         payload = _payload(event, given)
         call = _call(payload, options, place, _announced_ms(payload) if event == "PreCompact" else None)
-        return output(event, _replies(event, call))
+        return "" if call.is_purged() else output(event, _replies(event, call))
     except Exception as error:  # noqa: BLE001 - no error may fail the client
         _note(place, options, event, error)
         return ""

@@ -97,6 +97,12 @@ class HookCall:
 
         return folder_of(self.home, safe_name(f"{self.client}-{self.session_id}"))
 
+    def is_purged(self) -> bool:
+        """Tell whether the person purged this session: nothing of it is kept any more, and nothing is given."""
+        from undrift.stores.files import PURGED, safe_name
+
+        return Path(self.home, "hooks", safe_name(f"{self.client}-{self.session_id}"), PURGED).exists()
+
     def open(self) -> Transcript:
         """Open the session's file; it raises the same errors as `Transcript.open`."""
         return Transcript.open(self.transcript, self.sessions)

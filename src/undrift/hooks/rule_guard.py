@@ -8,6 +8,7 @@ import json
 import sys
 from pathlib import Path
 
+from undrift.errors import SettingsError
 from undrift.hooks.call import HookCall, text_of
 from undrift.hooks.home import read_small, write_small
 from undrift.hooks.reply import HookReply
@@ -56,7 +57,8 @@ def work(call: HookCall) -> HookReply:
     what = mask(found.what).text
     laid_down = "\n".join((found.rule.text, *found.rule.later))
     reason = f"This call contradicts a rule of the user ({found.rule.where}): {laid_down}\nWhat contradicts it: {what}"
-    context = f"{reason}\nIf the rule holds here, stop here: undo what the call did, and ask the user."
+    then = "do not make the call" if asks else "undo what the call did"
+    context = f"{reason}\nIf the rule holds here, stop here: {then}, and ask the user."
     fields = {"permissionDecision": "ask", "permissionDecisionReason": f"undrift: {reason}"} if asks else {}
     sentence = "" if asks else f"undrift: a call contradicts your rule: {found.rule.text} ({what})"
     return HookReply(context, sentence, fields)
@@ -68,9 +70,15 @@ def say_again(folder: Path) -> None:
 
 
 def _mode() -> str:
-    """Return the setting of the user's own file; its default if the file sets none."""
+    """Return the setting of the user's own file; its default if the file sets none, or cannot be read.
+
+    A mistyped file must not switch the guard off; `undrift doctor` names the fault.
+    """
     own = {name: value for name, value in environment().items() if name == "APPDATA" and sys.platform == "win32"}
-    placed = from_files(SETTINGS, None, own).get("rule_guard")
+    try:
+        placed = from_files(SETTINGS, None, own).get("rule_guard")
+    except SettingsError:
+        placed = None
     return str(placed.value if placed else next(one.default for one in SETTINGS if one.name == "rule_guard"))
 
 

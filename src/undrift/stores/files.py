@@ -14,6 +14,7 @@ from pathlib import Path
 
 __all__ = [
     "PROJECTS",
+    "PURGED",
     "check_regular",
     "create_file",
     "identity",
@@ -25,6 +26,9 @@ __all__ = [
 
 PROJECTS = "projects"
 """In a shared home: a folder for each project, with its store."""
+
+PURGED = "purged"
+"""An empty file in a session's folder of the hooks: the person purged the session, and nothing of it is kept again."""
 
 _READABLE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}", re.ASCII)
 _RESERVED = re.compile(r"(?i:con|prn|aux|nul|com[0-9]|lpt[0-9])", re.ASCII)

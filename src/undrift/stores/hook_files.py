@@ -1,17 +1,16 @@
 """The files beside the store that hold words of one session: its folder of the hooks, and its rules in the books of rules.
 
 Law: only a purge of the session deletes them. No link is followed, and nothing outside of that folder is touched. They are derived or
-small, so what is gone is counted and needs no log.
+small, so what is gone is counted and needs no log. An empty file stays: by it the hooks know that they keep nothing of this session.
 """
 
 import os
 import stat
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from undrift.stores.faults import from_system
-from undrift.stores.files import safe_name
+from undrift.stores.files import PURGED, safe_name
 from undrift.stores.rule_book import book_of, keep_book
 from undrift.values.project import Place
 from undrift.values.rule import RuleScope
@@ -43,12 +42,11 @@ def _of_hooks(home: Path, session_id: str) -> int:
     try:
         if not stat.S_ISDIR(folder.lstat().st_mode):
             return 0
+        (folder / PURGED).touch(mode=0o600)  # first: a hook that runs now writes nothing more
         for path in sorted(folder.iterdir()):
-            if not stat.S_ISDIR(path.lstat().st_mode):
+            if path.name != PURGED and not stat.S_ISDIR(path.lstat().st_mode):
                 path.unlink()
                 deleted += 1
-        with suppress(OSError):  # a hook that runs now may have written again: the next purge finds it
-            folder.rmdir()
     except FileNotFoundError:
         return deleted
     except OSError as error:

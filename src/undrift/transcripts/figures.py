@@ -13,7 +13,7 @@ from undrift.transcripts import blocks, codex
 from undrift.transcripts.lines import decode, list_at, milliseconds, object_at, text_at
 from undrift.values.usage import FIVE_MINUTES_S, HOUR_S, CacheEvent, PromptUsage
 
-__all__ = ["Boundary", "RecordedFigures", "figures"]
+__all__ = ["Boundary", "FiguresReader", "RecordedFigures", "figures"]
 
 _INTERRUPTED = "[Request interrupted by user"
 _MARKS = (
@@ -82,7 +82,11 @@ class RecordedFigures:
 
 
 @dataclass(slots=True)
-class _FiguresReader:
+class FiguresReader:
+    """Reads a session's figures as its file grows. `format`: a key of `undrift.transcripts.FORMATS`."""
+
+    format: str
+    lines: int = 0
     prompts: dict[str, PromptUsage] = field(default_factory=dict)
     boundaries: list[Boundary] = field(default_factory=list)
     requests: list[CacheEvent] = field(default_factory=list)
@@ -90,6 +94,23 @@ class _FiguresReader:
     version: str = ""
     seen: set[str] = field(default_factory=set)
     summary_due: bool = False
+
+    def take(self, lines: Iterable[str]) -> None:
+        """Read the lines that follow those that were taken."""
+        read = self.codex if self.format == codex.FORMAT else self.claude
+        for number, line in enumerate(lines, self.lines + 1):
+            self.lines = number
+            if number > _HEAD_LINES and not any(mark in line for mark in _MARKS):
+                continue
+            if line.strip():
+                for record in decode(line)[0]:
+                    read(number, record)
+
+    def found(self) -> RecordedFigures:
+        """Return the figures of all lines that were taken."""
+        return RecordedFigures(
+            tuple(self.prompts.values()), tuple(self.boundaries), bool(self.sub_agent), tuple(self.requests)
+        )
 
     def claude(self, number: int, record: Mapping[str, Any]) -> None:
         """Read a record of Claude Code; each part of a message repeats the usage, and the last part counts."""
@@ -131,7 +152,8 @@ class _FiguresReader:
             info = object_at(payload, "info")
             last, total = object_at(info, "last_token_usage"), object_at(info, "total_token_usage")
             sent, cached = _tokens(last, "input_tokens"), _tokens(last, "cached_input_tokens")
-            usage = PromptUsage(number, at_ms, sent, cached, sent - cached, ended_ms=at_ms)
+            answered = _tokens(last, "output_tokens")
+            usage = PromptUsage(number, at_ms, sent, cached, sent - cached, ended_ms=at_ms, answer_tokens=answered)
             self._prompt(f"total {_tokens(total, 'total_tokens')}", usage)
 
     def _prompt(self, name: str, usage: PromptUsage) -> None:
@@ -145,17 +167,9 @@ def figures(lines: Iterable[str], *, format: str) -> RecordedFigures:  # noqa: A
 
     `format`: a key of `undrift.transcripts.FORMATS`; of a format without such figures there are none.
     """
-    reader = _FiguresReader()
-    take = reader.codex if format == codex.FORMAT else reader.claude
-    for number, line in enumerate(lines, 1):
-        if number > _HEAD_LINES and not any(mark in line for mark in _MARKS):
-            continue
-        if line.strip():
-            for record in decode(line)[0]:
-                take(number, record)
-    return RecordedFigures(
-        tuple(reader.prompts.values()), tuple(reader.boundaries), bool(reader.sub_agent), tuple(reader.requests)
-    )
+    reader = FiguresReader(format)
+    reader.take(lines)
+    return reader.found()
 
 
 def _is_request(record: Mapping[str, Any]) -> bool:
@@ -180,7 +194,10 @@ def _usage(line: int, at_ms: int | None, usage: Mapping[str, Any], model: str) -
     long = min(written, _tokens(by_life, "ephemeral_1h_input_tokens"))
     life = HOUR_S if long else FIVE_MINUTES_S if _tokens(by_life, "ephemeral_5m_input_tokens") else None
     prompt = _tokens(usage, "input_tokens") + cached + written
-    return PromptUsage(line, at_ms, prompt, cached, written - long, long, model[:_LONGEST_MODEL], at_ms, life)
+    answered = _tokens(usage, "output_tokens")
+    return PromptUsage(
+        line, at_ms, prompt, cached, written - long, long, model[:_LONGEST_MODEL], at_ms, life, answer_tokens=answered
+    )
 
 
 def _boundary(line: int, at_ms: int | None, given: Mapping[str, Any]) -> Boundary:

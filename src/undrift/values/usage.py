@@ -25,6 +25,7 @@ class PromptUsage:
         life_seconds: For how long the provider keeps what was written; None: the answer does not say.
         changed: The part of the prompt that the client changed, as in ``tools``; `OURS`; empty: no change was seen.
         changed_byte: The byte of the request from which it was changed; 0: unknown.
+        answer_tokens: The tokens of its answer; 0: unknown.
     """
 
     line: int
@@ -38,6 +39,7 @@ class PromptUsage:
     life_seconds: int | None = None
     changed: str = ""
     changed_byte: int = 0
+    answer_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)

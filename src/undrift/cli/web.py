@@ -1,0 +1,62 @@
+"""``undrift web``: the living page, served on this machine until Ctrl-C."""
+
+import webbrowser
+from pathlib import Path
+from typing import Any
+
+import click
+
+from undrift.cli.draw import say
+from undrift.cli.of_session import Whole
+from undrift.cli.own import client_folders, recorded_homes
+from undrift.cli.place import HOME_HELP, home_settings
+from undrift.cli.show import echo_json
+from undrift.errors import SettingsError
+from undrift.settings.model_table import read_models
+from undrift.stores.secret import http_token
+from undrift.values.extras import command_for
+
+__all__ = ["web_command"]
+
+
+@click.command("web")
+@click.option(
+    "--port", type=Whole(0, 65535), default=8788, show_default=True, metavar="N", help="The port; 0 picks a free one."
+)
+@click.option("--no-open", is_flag=True, help="Only print the address; open no browser.")
+@click.option("--home", metavar="DIR", help=HOME_HELP)
+@click.option("--json", "as_json", is_flag=True, help="Print the address as one JSON object.")
+@client_folders
+def web_command(port: int, no_open: bool, home: str | None, as_json: bool, **folders: Path | None) -> None:
+    """Show your sessions in a browser while they run.
+
+    The page is served on 127.0.0.1 alone. The address that is printed carries a secret token; keep it to yourself.
+    The page reads your clients' recordings and undrift's data, sends nothing anywhere, and changes nothing.
+
+    \b
+    undrift web
+    undrift web --port 0 --no-open
+    """
+    try:
+        from undrift.web.serve import PageServer
+    except ImportError as error:
+        raise SettingsError(f"the page needs uvicorn ({error}): {command_for('proxy')}") from error
+    from undrift.web.source import PageSource
+
+    settings = home_settings(home)
+    place = Path(settings.home)
+    source = PageSource(place, recorded_homes(**folders), read_models(settings.models_file))
+    server = PageServer(source, http_token(place), port)
+    _say(server.url, as_json=as_json)
+    if not (no_open or as_json):
+        webbrowser.open(server.url)
+    server.run()
+
+
+def _say(url: str, *, as_json: bool) -> None:
+    if as_json:
+        shown: dict[str, Any] = {"url": url}
+        echo_json(shown)
+        return
+    say("The page is open until Ctrl-C. Its address carries a secret token:", bold=True)
+    click.echo(f"  {url}")

@@ -1,0 +1,111 @@
+"""The page as an ASGI application: its files, the views as JSON, and the stream of what is live.
+
+Law: deny by default. Without the home's token in front of the path there is 401 and nothing else. It only reads.
+A fault of a view is an answer with its sentence, never a broken page.
+"""
+
+import asyncio
+import json
+import logging
+from collections.abc import Callable, Mapping
+from importlib.resources import files
+from typing import Any
+from urllib.parse import parse_qsl
+
+from undrift.errors import UndriftError
+from undrift.proxy import guard, owner
+from undrift.web.answers import Receive, Send, begin_stream, respond, respond_json, stream_event
+from undrift.web.source import PageSource
+from undrift.web.views import VIEWS
+
+__all__ = ["PATH", "PageApp"]
+
+_log = logging.getLogger("undrift.web")
+
+PATH = "/undrift"
+"""Below it stands the page: ``/undrift/``."""
+
+_KINDS = {
+    "html": "text/html; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "css": "text/css; charset=utf-8",
+    "svg": "image/svg+xml",
+}
+_TICK_S = 2.0
+_BEAT_TICKS = 8
+
+
+class PageApp:
+    """The application. `host`: on which it listens."""
+
+    def __init__(self, source: PageSource, token: str, host: str = "127.0.0.1") -> None:
+        self._source = source
+        self._token = token
+        self._host = host
+        self._files = {
+            one.name: one.read_bytes() for one in files("undrift.web").joinpath("static").iterdir() if one.is_file()
+        }
+
+    async def __call__(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
+        """Answer one request of a server of its own."""
+        if scope["type"] != "http":
+            return
+        pairs = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]]
+        shown, path = owner.split(scope.get("raw_path", b"").decode("latin-1"))
+        if not owner.is_token(shown, self._token) or guard.refusal(pairs, self._host, is_absolute=False) is not None:
+            await respond_json(send, 401, {"error": "unauthorized: open the address that `undrift web` prints"})
+        else:
+            await self.serve(scope, path, receive, send)
+
+    async def serve(self, scope: Mapping[str, Any], path: str, receive: Receive, send: Send) -> None:
+        """Answer a request that is proven to be the owner's. `path`: without the token."""
+        method, rest = scope["method"], path.removeprefix(PATH).lstrip("/")
+        query = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
+        if method == "GET" and rest == "api/live":
+            await self._stream(receive, send)
+        elif method == "GET" and rest.startswith("api/"):
+            view = VIEWS.get(rest.removeprefix("api/"))
+            await self._answer(send, None if view is None else lambda: view(self._source, query))
+        elif method == "GET" and (rest or "index.html") in self._files:
+            name = rest or "index.html"
+            await respond(send, 200, self._files[name], _KINDS.get(name.rpartition(".")[2], "text/plain"))
+        else:
+            await respond_json(send, 404, {"error": "no such page"})
+
+    async def _answer(self, send: Send, work: Callable[[], object] | None) -> None:
+        """Do the work in a thread and send its value; a fault becomes its sentence."""
+        if work is None:
+            await respond_json(send, 404, {"error": "no such view"})
+            return
+        try:
+            value = await asyncio.to_thread(work)
+        except UndriftError as error:
+            await respond_json(send, 400, {"error": str(error)})
+        except Exception:  # noqa: BLE001 - one broken file must not take the page with it
+            _log.exception("the page could not answer")
+            await respond_json(send, 500, {"error": "undrift failed here; its log says why"})
+        else:
+            await respond_json(send, 200, value)
+
+    async def _stream(self, receive: Receive, send: Send) -> None:
+        """Send the live sessions whenever they change, until the page closes."""
+        gone = asyncio.ensure_future(_closed(receive))
+        await begin_stream(send)
+        last, quiet = "", 0
+        try:
+            while not gone.done():
+                now = await asyncio.to_thread(VIEWS["now"], self._source, {})
+                text = json.dumps(now["sessions"])
+                if text != last:
+                    last, quiet = text, 0
+                    await stream_event(send, "now", now)
+                elif (quiet := quiet + 1) % _BEAT_TICKS == 0:
+                    await stream_event(send, "", None)
+                await asyncio.wait({gone}, timeout=_TICK_S)
+        finally:
+            gone.cancel()
+
+
+async def _closed(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

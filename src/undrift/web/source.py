@@ -1,0 +1,115 @@
+"""The sources of the page: the clients' recordings, the homes of the projects, and a gateway in this process.
+
+Law: it only opens what the person's own commands open. A reading of a file is kept until the file changes.
+"""
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from undrift.core.text.safe_lines import label
+from undrift.core.text.secrets import mask
+from undrift.errors import InputError, StoreError
+from undrift.recordings.files import Homes, own_sessions
+from undrift.settings.model_table import Model
+from undrift.stores.contract import Store
+from undrift.stores.opening import engine_of, open_store
+from undrift.stores.projects import place_of, places_in
+from undrift.values.project import Place
+from undrift.values.scope import Scope
+from undrift.web.watching import WatchedSession
+
+__all__ = ["PageSource"]
+
+_LOOK_AGAIN_S = 10.0
+"""For so long the list of files holds; those that are known are looked at each time."""
+
+_MOST_FILES = 200
+_MOST_VALUES = 20
+_TITLE_CHARACTERS = 120
+T = TypeVar("T")
+
+
+@dataclass
+class PageSource:
+    """The sources of the views.
+
+    Args:
+        home: The home of undrift.
+        homes: The folders of the clients.
+        models: The models of the settings, before those of the table.
+        open_sessions: The open sessions of a gateway in this process; None: there is none.
+    """
+
+    home: Path
+    homes: Homes
+    models: Sequence[Model] = ()
+    open_sessions: Callable[[], list[dict[str, Any]]] | None = None
+    _watched: dict[Path, WatchedSession] = field(default_factory=dict)
+    _looked_s: float = -_LOOK_AGAIN_S
+    _values: OrderedDict[tuple[Path, str], tuple[int | None, object]] = field(default_factory=OrderedDict)
+    _lock: threading.RLock = field(default_factory=threading.RLock)
+
+    def sessions(self) -> list[WatchedSession]:
+        """Return the newest recorded sessions, up to 200, each as it stands in its file now, the newest first."""
+        with self._lock:
+            now_s = time.monotonic()
+            if now_s - self._looked_s >= _LOOK_AGAIN_S:
+                self._looked_s = now_s
+                paths = own_sessions(self.homes)[:_MOST_FILES]
+                known = self._watched
+                self._watched = {path: known.get(path) or WatchedSession(path, self.models) for path in paths}
+            for one in self._watched.values():
+                one.look()
+            found = [one for one in self._watched.values() if one.is_session]
+            return sorted(found, key=lambda one: -one.last_ms)
+
+    def session(self, key: str) -> WatchedSession:
+        """Return the session with a key. Raises InputError: there is none."""
+        for one in self.sessions():
+            if one.key == key:
+                return one
+        raise InputError("this session is not recorded here any more; go back to the list")
+
+    def open_here(self) -> dict[str, dict[str, Any]]:
+        """Return the figures of the gateway's open sessions, by our id; none without a gateway in this process."""
+        return {} if self.open_sessions is None else {one["session"]: one for one in self.open_sessions()}
+
+    def kept(self, one: WatchedSession, name: str, make: Callable[[], T]) -> T:
+        """Return what was made of a session's file, as long as the file stays as it is; make it if it has changed."""
+        stamp, value = self._values.get((one.path, name), (None, None))
+        if stamp != one.last_ms:
+            stamp, value = one.last_ms, make()
+            self._values[one.path, name] = (stamp, value)
+            while len(self._values) > _MOST_VALUES:
+                self._values.popitem(last=False)
+        return value  # type: ignore[return-value]
+
+    def named(self, title: str) -> str:
+        """Return a session's title for the page: one line, without secrets."""
+        return label(mask(title).text, _TITLE_CHARACTERS) or "no name yet"
+
+    def place(self, folder: str) -> Place:
+        """Return the records of the project in which a session worked."""
+        return place_of(self.home, Path(folder) if folder else self.home, shares=True)
+
+    def places(self) -> tuple[Place, ...]:
+        """Return the records of all projects that have some."""
+        return tuple(one for one in places_in(self.home) if engine_of(one).is_there(one))
+
+    @contextmanager
+    def store(self, place: Place) -> Iterator[Store | None]:
+        """Open the store of a project; None if it has none."""
+        if not engine_of(place).is_there(place):
+            yield None
+            return
+        try:
+            with open_store(place, Scope(), create=False) as store:
+                yield store
+        except FileNotFoundError as error:
+            raise StoreError(f"{place.records}: there is no store") from error

@@ -1,0 +1,73 @@
+// The router: the address behind # names a view; one view is open at a time.
+// Law: a view that was left hears nothing more: its requests end, and its late answers are dropped.
+
+import {button, h, heading} from "./dom.js";
+import {follow} from "./live.js";
+import {show as now} from "./now.js";
+import {show as session} from "./session.js";
+import {show as compactions} from "./compactions.js";
+import {show as left} from "./left.js";
+import {show as bill} from "./bill.js";
+
+const main = document.querySelector("main");
+const OF_SESSION = {"": session, compactions, left};
+let newest = null, open = null;
+
+function routed(hash) {
+  const [name = "", key = "", tab = ""] = hash.replace(/^#\/?/, "").split("/");
+  if (name === "bill") return {name, view: bill, days: key};
+  const view = name === "session" && key && OF_SESSION[tab];
+  return view ? {name, view, key: new URLSearchParams(`key=${key}`).get("key")} : {name: "now", view: now};
+}
+
+/** Open the view of the address. `isFirst`: the page was just loaded, so the focus stays where it is. */
+async function navigate(isFirst) {
+  open?.control.abort();
+  const route = routed(location.hash), control = new AbortController();
+  const root = h("div"), mine = (open = {control, update: null});
+  for (const link of document.querySelectorAll("nav [data-view]")) {
+    link.ariaCurrent = link.dataset.view === route.name ? "page" : null;
+  }
+  main.replaceChildren(root);
+  main.ariaBusy = "true";
+  try {
+    mine.update = await route.view(root, {...route, now: newest, signal: control.signal});
+  } catch (error) {
+    if (!control.signal.aborted) failed(root, error);
+  }
+  if (control.signal.aborted) return;
+  if (newest) mine.update?.(newest);
+  main.ariaBusy = null;
+  const title = root.querySelector("h1");
+  document.title = `${title.textContent.slice(0, 80)} · undrift`;
+  if (!isFirst) {
+    scrollTo(0, 0);
+    title.focus({preventScroll: true});
+  }
+}
+
+function failed(root, error) {
+  const again = button("Try again", () => navigate(false));
+  root.replaceChildren(
+    heading("This could not be shown"),
+    h("p.alert", {role: "alert"}, error.message),
+    h("p.pager", again, h("a", {href: "#/"}, "All sessions")),
+  );
+}
+
+function said(state) {
+  const place = document.querySelector(".live");
+  place.className = `live ${{live: "on", reconnecting: "off"}[state] ?? ""}`;
+  place.lastChild.textContent = state;
+}
+
+document.querySelector(".skip").addEventListener("click", event => {
+  event.preventDefault();
+  (main.querySelector("h1") ?? main).focus();
+});
+addEventListener("hashchange", () => navigate(false));
+follow(value => {
+  newest = value;
+  open?.update?.(value);
+}, said);
+navigate(true);

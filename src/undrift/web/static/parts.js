@@ -1,0 +1,130 @@
+// What several views show: a session's name, its window as a bar, the state of its prompt cache, legends, tiles, facts.
+// Law: every colour has its word beside it, and a figure that is not known is not drawn.
+
+import {ago, count, h, heading, money, own, share, soft, span, tokens} from "./dom.js";
+
+const PARTS = [
+  ["system", "system and tools"],
+  ["user", "your words"],
+  ["results", "results"],
+  ["answers", "answers"],
+  ["calls", "calls"],
+  ["free", "free"],
+];
+const CLIENTS = {claude: "Claude Code", codex: "Codex", gemini: "Gemini CLI", copilot: "Copilot"};
+
+export const address = (key, tab = "") => `#/session/${encodeURIComponent(key)}${tab && `/${tab}`}`;
+
+export const clientOf = one => CLIENTS[one.client] ?? (one.client || "unknown client");
+
+/** The name of a session's folder; a recording of another system has the other slash. */
+export const projectOf = one => one.project.split(/[\\/]/).filter(Boolean).at(-1) || "no project";
+
+/** A session's title without its project, which stands above it. */
+export function titled(one) {
+  const project = projectOf(one), lead = `${project} · `;
+  const rest = one.name.startsWith(lead) ? one.name.slice(lead.length) : one.name;
+  return rest === project ? "Untitled session" : rest.replace(/^#+\s*/, "") || one.name;
+}
+
+export const swatch = name => h(`i.k.k-${name}`);
+
+export const legend = (entries, ...more) =>
+  h("ul.legend", entries.map(([name, text, figure]) => h("li", swatch(name), text, figure && h("b", ` ${figure}`))), more);
+
+export const tile = (figure, text, kind) => h("li", h("b", figure), h("span", kind && swatch(kind), text));
+
+export const facts = entries =>
+  h("dl", entries.map(([name, text, figure]) => h("div", h("dt", name && swatch(name), text), h("dd", figure))));
+
+export const readout = () => h("div.readout", {"aria-live": "polite", "aria-atomic": "true"});
+
+export function bar(sizes, attributes, kind = "bar") {
+  const pieces = sizes.filter(([, size]) => size > 0).map(([name, size]) => {
+    const piece = swatch(name);
+    piece.style.flexGrow = String(size);
+    return piece;
+  });
+  return h(`div.${kind}`, attributes, pieces);
+}
+
+export function filledTo(part, kind, attributes) {
+  const fill = swatch(kind);
+  fill.style.width = `${100 * Math.min(1, part)}%`;
+  return h("div.track", attributes, fill);
+}
+
+function about(one) {
+  const amounts = count(one.turns, "turn") + (one.compactions ? `, ${count(one.compactions, "compaction")}` : "");
+  const when = h("span");
+  const lead = own([clientOf(one), one.model || "model unknown", amounts, ""].join(" · "));
+  const made = soft(lead, when, one.is_managed && h("span.tag", "managed by undrift"));
+  made.tick = () => {
+    const text = ago(one.last_ms);
+    if (when.textContent !== text) when.textContent = text;
+  };
+  return made;
+}
+
+/** How full a window is, in words: "87k of 200k". */
+export const filled = ({limit_tokens: limit, used_tokens: used, is_counted: isCounted}) =>
+  `${isCounted ? "" : "about "}${tokens(used)}${limit ? ` of ${tokens(limit)}` : ""}`;
+
+const sizesOf = ({parts, limit_tokens: limit, used_tokens: used}) =>
+  PARTS.map(([name, text]) => [name, name === "free" ? limit - used : parts[name], text]).filter(([, size]) => size > 0);
+
+export const windowBar = (window, kind) => bar(sizesOf(window), {role: "img", "aria-label": `window: ${filled(window)} tokens`}, kind);
+
+function windowOf({key, window}) {
+  const {limit_tokens: limit, used_tokens: used, left_tokens: left} = window;
+  const said = !limit ? "" : used > limit ? ", more than the model’s window" : `, ${share(used, limit)} full`;
+  return h(
+    "div",
+    h("p.figure", h("b", filled(window)), ` tokens${said}`),
+    h("div.barline", windowBar(window), left > 0 && h("a.gone", {href: address(key, "left")}, `${tokens(left)} left the window`)),
+    legend(sizesOf(window).map(([name, size, text]) => [name, text, tokens(size)])),
+  );
+}
+
+function cacheOf({cache}) {
+  const clock = h("b"), word = h("span"), track = filledTo(0, "good");
+  const price = (kind, usd) => h(`li.${kind}`, h("span", `next prompt, ${kind}`), h("b", money(usd)));
+  const unknown = cache.tokens ? "This model has no price." : "No price is known yet.";
+  const prices = cache.warm_usd === null ? soft(unknown) : h("ul.prices", price("warm", cache.warm_usd), price("cold", cache.cold_usd));
+  const made = h("div.cache", h("p.figure", word, clock), track, prices);
+  made.tick = () => {
+    const rest_s = cache.cold_ms === null ? null : (cache.cold_ms - Date.now()) / 1_000;
+    const state = rest_s === null ? "unknown" : rest_s <= 0 ? "over" : rest_s < 60 ? "soon" : "fresh";
+    made.dataset.state = state;
+    word.textContent = {unknown: "Cache: life not recorded", over: "The cache is cold"}[state] ?? "Cache cold in ";
+    clock.textContent = rest_s > 0 ? span(rest_s) : "";
+    if (rest_s > 0) track.firstChild.style.width = `${Math.min(100, (100 * rest_s) / (cache.life_s || rest_s))}%`;
+  };
+  return made;
+}
+
+/** A session; `tick` of it writes its clocks again. */
+export function sessionPart(tag, attributes, one, title, kind = "pair") {
+  const cache = cacheOf(one), when = about(one);
+  const up = tag === "header" && [h("a", {href: "#/"}, "Sessions"), " / "];
+  const made = h(tag, attributes, h("p.eyebrow", up, own(projectOf(one))), title, when, h(`div.${kind}`, windowOf(one), cache));
+  made.tick = () => [cache, when].forEach(part => part.tick());
+  made.tick();
+  return made;
+}
+
+const TABS = [["", "Timeline"], ["compactions", "Compactions"], ["left", "What left"]];
+
+export function top(one, tab) {
+  const made = sessionPart("header", {}, one, heading(own(titled(one))), "card.pair");
+  const number = name => name === "compactions" && ` ${one.compactions}`;
+  const link = ([name, text]) => h("a", {href: address(one.key, name), "aria-current": name === tab ? "page" : null}, text, number(name));
+  made.append(h("nav.tabs", {"aria-label": "Views of this session"}, TABS.map(link)));
+  return made;
+}
+
+/** Call a function each second while the page is seen, until the view is left. */
+export function eachSecond(signal, call) {
+  const timer = setInterval(() => document.hidden || call(), 1_000);
+  signal.addEventListener("abort", () => clearInterval(timer));
+}

@@ -1,0 +1,120 @@
+// The view of one session: a bar a turn, what happened to its window, and the turn that is picked.
+// Law: every figure is one that the provider reported; what has no price gets none.
+
+import {ask, button, count, h, moment, money, number, own, pages, share, soft, tokens} from "./dom.js";
+import {chart} from "./chart.js";
+import {address, eachSecond, facts, legend, readout, tile, top} from "./parts.js";
+
+const SERIES = [["cached", "read from the cache"], ["written", "written to the cache"], ["plain", "sent plain"]];
+const MARKS = {compaction: "compaction", prune: "prune by undrift", pause: "pause, the cache was over"};
+const MOST_EVENTS = 12;
+
+export async function show(root, {key, signal}) {
+  const place = h("div"), body = h("section", {"aria-label": "Timeline"});
+  root.append(place, body);
+  let seen = "", drawn = null;
+  const take = async () => {
+    const found = await ask(`api/session?key=${encodeURIComponent(key)}`, signal);
+    const held = place.contains(document.activeElement) && document.activeElement.getAttribute("href");
+    seen = stateOf(found.session);
+    place.replaceChildren(top(found.session, ""));
+    if (held) [...place.querySelectorAll("a")].find(one => one.getAttribute("href") === held)?.focus({preventScroll: true});
+    if (found.turns.length) (drawn ??= begun(body, found))(found);
+    else body.replaceChildren(h("p.card.empty", "No turn is recorded yet. The first answer shows here by itself."));
+  };
+  eachSecond(signal, () => place.firstChild?.tick());
+  await take();
+  return value => {
+    const one = value.sessions.find(other => other.key === key);
+    if (one && stateOf(one) !== seen) take().catch(() => {});
+  };
+}
+
+const stateOf = one => `${one.last_ms} ${one.turns}`;
+
+/** Build the timeline of a session once; the function that is returned takes what is new. */
+function begun(body, first) {
+  let found = first;
+  const tiles = h("ul.tiles"), kinds = h("div"), events = h("div"), said = readout();
+  const lines = chart({
+    label: "Turn",
+    format: tokens,
+    worded: at => `turn ${at + 1} of ${found.turns.length}`,
+    onPick: at => said.replaceChildren(...worded(found, at)),
+  });
+  const go = at => {
+    lines.pick(at);
+    lines.element.focus();
+  };
+  const hint = soft("Point at a turn, or use the arrow keys, Page Up and Page Down.");
+  body.replaceChildren(tiles, h("div.card", h("h2", "Tokens of each prompt"), kinds, lines.element, said, hint), events);
+  return value => {
+    found = value;
+    tiles.replaceChildren(...summed(found));
+    kinds.replaceChildren(legendOf(found));
+    lines.set(charted(found));
+    events.replaceChildren(...happened(found, go));
+  };
+}
+
+function legendOf({marks}) {
+  const kinds = Object.entries(MARKS).filter(([kind]) => marks.some(mark => mark.kind === kind));
+  const signs = kinds.map(([kind, text]) => h("li", h(`i.sign.${kind}`), text));
+  return legend([...SERIES, ["answered", "answered, below on its own scale"]], signs);
+}
+
+const atOf = (mark, turns) => Math.max(0, Math.min(turns.length, mark.turn) - 1);
+
+function charted({turns, marks, session}) {
+  const values = name => Float64Array.from(turns, turn => turn[name]);
+  return {
+    series: SERIES.map(([name]) => ({name, values: values(name)})),
+    over: {name: "answered", values: values("answered")},
+    marks: marks.map(mark => ({...mark, at: atOf(mark, turns)})),
+    limit: session.window.limit_tokens,
+    named: at => String(turns[at].n),
+    isNumbered: true,
+  };
+}
+
+function summed({turns, marks, session, left_tokens: gone, left_blocks: blocks}) {
+  const sum = {cached: 0, whole: 0, answered: 0, most: 0};
+  for (const {cached, written, plain, answered} of turns) {
+    const whole = cached + written + plain;
+    sum.cached += cached;
+    sum.whole += whole;
+    sum.answered += answered;
+    sum.most = Math.max(sum.most, whole);
+  }
+  const pauses = marks.filter(mark => mark.kind === "pause").length;
+  const link = h("a", {href: address(session.key, "left")}, tokens(gone));
+  return [
+    tile(number(turns.length), session.compactions ? `turns, ${count(session.compactions, "compaction")}` : "turns"),
+    tile(share(sum.cached, sum.whole), `of ${tokens(sum.whole)} prompt tokens were read from the cache`),
+    tile(tokens(sum.most), "tokens in the largest prompt"),
+    tile(tokens(sum.answered), "tokens answered"),
+    blocks ? tile(link, `tokens left the window, ${count(blocks, "block")}`) : tile(number(pauses), "pauses that ended the cache"),
+  ];
+}
+
+function worded({turns, marks}, at) {
+  const turn = turns[at], whole = turn.cached + turn.written + turn.plain;
+  const here = marks.filter(mark => atOf(mark, turns) === at).map(mark => mark.text);
+  const parts = SERIES.map(([name, text]) => [name, text, tokens(turn[name]) + (name === "cached" ? `, ${share(turn.cached, whole)}` : "")]);
+  const entries = [["", "prompt", tokens(whole)], ...parts, ["answered", "answered", tokens(turn.answered)]];
+  if (typeof turn.usd === "number") entries.push(["", "price of the prompt", money(turn.usd)]);
+  return [
+    h("p", h("b", `Turn ${number(turn.n)}`), ` of ${number(turns.length)} · ${moment(turn.at_ms)}`, turn.model && own(` · ${turn.model}`)),
+    facts(entries),
+    here.length ? h("p.here", `Before it: ${here.join("; ")}.`) : "",
+  ];
+}
+
+function happened({turns, marks}, go) {
+  if (!marks.length) return [];
+  const link = mark => button(`turn ${number(mark.turn)}`, () => go(atOf(mark, turns)), ".link");
+  const entry = mark => h("li", h(`i.sign.${mark.kind}`), link(mark), h("span", mark.text), h("span.soft", moment(mark.at_ms)));
+  const sorted = [...marks].sort((a, b) => b.turn - a.turn);
+  const drawn = rows => h("ul.events", rows.map(entry));
+  return [h("div.card", h("h2", "What happened to the window"), pages(sorted, MOST_EVENTS, drawn, "event"))];
+}
