@@ -87,8 +87,8 @@ class Purger:
                 - ``task:ID``: the originals that it evicted, its records, its log and the memories about it
                 - ``document:PATH``: a file, item or checkpoint that a framework keeps under this session, or all that are
                   below the path, with slashes between the names
-                - ``session``: all of it, with its memories, its documents, the scratchpad, the files of its hooks and the
-                  rules that were added for it alone; memories that hold in every project stay. If another session said the same, its words become the memory
+                - ``session``: all of it, with its memories, documents, scratchpad, the files of its hooks, and the rules that
+                  were added for it alone. Memories that hold in every project stay. If another session said the same, its words become the memory
             search_files: Search all files, the store's own included. It takes seconds per GB. Ask for it now: afterwards
                 the text is unknown.
 
