@@ -6,29 +6,12 @@ Law: a stem is for comparing and for nothing else; two words with one stem are t
 import re
 from functools import lru_cache
 
+from undrift.core.rules.ban_words import words_in
+
 __all__ = ["parts_of", "stem_of", "stems_of"]
 
 _ENDINGS = ("ions", "ion", "ings", "ing", "ers", "er", "ied", "ies", "ed", "es", "s", "e", "y")
-_KEPT = frozenset(
-    {
-        "this",
-        "its",
-        "his",
-        "less",
-        "always",
-        "yes",
-        "ours",
-        "news",
-        "aws",
-        "js",
-        "css",
-        "dns",
-        "ios",
-        "k8s",
-        "sms",
-        "os",
-    }
-)
+_KEPT = words_in("this its his less always yes ours news aws js css dns ios k8s sms os")
 _IRREGULAR = {
     "rewritten": "rewrit", "written": "writ", "wrote": "writ", "ran": "run", "sent": "send", "built": "build", "kept": "keep",
     "made": "mak", "left": "leav", "done": "do", "does": "do", "goes": "go", "gone": "go", "dependencies": "depend",

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from posixpath import join, normpath
 
+from undrift.core.rules.ban_words import words_in
 from undrift.core.rules.code_effects import changed_lists, written_paths
 from undrift.core.rules.git_effects import git_branches, git_files
 from undrift.core.rules.programs import READERS, SHELLS, SILENT, as_written, found_files, inner_command, operands_of
@@ -276,21 +277,7 @@ _OPERANDS = {
 """Program -> its effects on all of its operands."""
 
 _EDITORS = frozenset({"sed", "perl", "ruby", "awk", "gawk"})
-_REWRITERS = frozenset(
-    {
-        "sponge",
-        "mogrify",
-        "convert",
-        "magick",
-        "ffmpeg",
-        "pdfcrop",
-        "xmlstarlet",
-        "exiftool",
-        "svgo",
-        "imagemin",
-        "rename",
-    }
-)
+_REWRITERS = words_in("sponge mogrify convert magick ffmpeg pdfcrop xmlstarlet exiftool svgo imagemin rename")
 """Programs whose last operand is the file that they write."""
 
 _TOOLS = frozenset({"yq", "jupyter", "plutil", "dos2unix", "nbconvert", "json"})
@@ -325,20 +312,7 @@ def _results(program: str, others: Sequence[str]) -> list[str]:
     return found
 
 
-_OUTPUTS = frozenset(
-    {
-        "--out",
-        "--output",
-        "--outdir",
-        "--out-dir",
-        "--outfile",
-        "--out-file",
-        "--output-dir",
-        "--output-file",
-        "--dest",
-        "--dst",
-    }
-)
+_OUTPUTS = words_in("--out --output --outdir --out-dir --outfile --out-file --output-dir --output-file --dest --dst")
 
 
 def _inside(operands: Sequence[str]) -> list[str]:

@@ -4,6 +4,8 @@ import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from undrift.core.rules.ban_words import words_in
+
 __all__ = [
     "READERS",
     "SHELLS",
@@ -317,32 +319,7 @@ def _same(words: Sequence[str], flag: str) -> frozenset[str]:
     return frozenset({flag})
 
 
-TALKERS = frozenset(
-    [
-        "echo",
-        "printf",
-        "grep",
-        "egrep",
-        "rg",
-        "ag",
-        "find",
-        "fd",
-        "cat",
-        "sed",
-        "awk",
-        "head",
-        "tail",
-        "less",
-        "ls",
-        "jq",
-        "diff",
-        "wc",
-        "export",
-        "which",
-        "man",
-        "cd",
-        "test",
-        "[",
-    ]
+TALKERS = words_in(
+    """echo printf grep egrep rg ag find fd cat sed awk head tail less ls jq diff wc export which man cd test ["""
 )
 """Programs whose words name something without using it."""

@@ -6,214 +6,31 @@ Law: all of the words must be there, and as whole parts: ``payments`` is a part 
 from dataclasses import dataclass
 
 from undrift.core.rules.ban_stems import parts_of
+from undrift.core.rules.ban_words import words_in
 from undrift.core.rules.effects import Effect
+from undrift.core.rules.programs import TALKERS
 
 __all__ = ["DoesTarget", "PartsTarget"]
 
 _MOST_PATHS = 20
-_RUNNERS = frozenset(
-    [
-        "python",
-        "node",
-        "ruby",
-        "perl",
-        "bash",
-        "sh",
-        "zsh",
-        "npx",
-        "npm",
-        "pnpm",
-        "yarn",
-        "bun",
-        "make",
-        "just",
-        "task",
-        "rake",
-        "invoke",
-        "deno",
-        "ts-node",
-        "tsx",
-        "uv",
-        "poetry",
-        "php",
-        "rails",
-        "gradle",
-        "gradlew",
-        "mvn",
-        "nox",
-        "tox",
-        "go",
-        "cargo",
-        "dotnet",
-        "Rscript",
-        "julia",
-        "source",
-        ".",
-        "manage.py",
-        "artisan",
-        "bin",
-    ]
+_RUNNERS = words_in(
+    """python node ruby perl bash sh zsh npx npm pnpm yarn bun make just task rake invoke deno ts-node tsx uv poetry
+    php rails gradle gradlew mvn nox tox go cargo dotnet Rscript julia source . manage.py artisan bin"""
 )
 """Programs that are nothing without the name of what they run."""
 
-_TALKERS = frozenset(
-    [
-        "echo",
-        "printf",
-        "grep",
-        "egrep",
-        "rg",
-        "ag",
-        "find",
-        "fd",
-        "cat",
-        "sed",
-        "awk",
-        "head",
-        "tail",
-        "less",
-        "ls",
-        "jq",
-        "diff",
-        "wc",
-        "export",
-        "which",
-        "man",
-        "cd",
-        "test",
-        "[",
-        "stat",
-        "file",
-        "tree",
-        "cp",
-        "mv",
-        "rm",
-        "mkdir",
-        "touch",
-        "tee",
-        "chmod",
-        "sort",
-        "uniq",
-        "cut",
-        "tr",
-        "xargs",
-        "git",
-        "gh",
-    ]
-)
-_MANY = frozenset(
-    [
-        "kubectl",
-        "docker",
-        "podman",
-        "git",
-        "gh",
-        "glab",
-        "aws",
-        "gcloud",
-        "az",
-        "helm",
-        "terraform",
-        "tofu",
-        "npm",
-        "pnpm",
-        "yarn",
-        "cargo",
-        "argocd",
-        "redis-cli",
-        "systemctl",
-        "oc",
-        "heroku",
-        "fly",
-        "flyctl",
-        "vercel",
-        "netlify",
-        "firebase",
-        "supabase",
-        "wrangler",
-        "pulumi",
-        "brew",
-        "apt",
-        "apt-get",
-        "pip",
-        "uv",
-        "poetry",
-        "conda",
-        "adb",
-        "xcrun",
-        "pod",
-        "bundle",
-        "rails",
-        "rake",
-        "mix",
-        "dotnet",
-        "nx",
-        "turbo",
-        "lerna",
-        "kafka-topics.sh",
-        "consul",
-        "vault",
-        "nomad",
-        "doctl",
-        "ansible",
-        "jj",
-        "hg",
-        "svn",
-        "dvc",
-        "gsutil",
-        "bq",
-        "rclone",
-        "tmux",
-        "screen",
-        "cdk",
-        "sam",
-        "serverless",
-        "eas",
-        "expo",
-        "flutter",
-        "dart",
-        "prisma",
-    ]
+_TALKERS = TALKERS | words_in("""stat file tree cp mv rm mkdir touch tee chmod sort uniq cut tr xargs git gh""")
+_MANY = words_in(
+    """kubectl docker podman git gh glab aws gcloud az helm terraform tofu npm pnpm yarn cargo argocd redis-cli
+    systemctl oc heroku fly flyctl vercel netlify firebase supabase wrangler pulumi brew apt apt-get pip uv poetry
+    conda adb xcrun pod bundle rails rake mix dotnet nx turbo lerna kafka-topics.sh consul vault nomad doctl ansible
+    jj hg svn dvc gsutil bq rclone tmux screen cdk sam serverless eas expo flutter dart prisma"""
 )
 """Programs that do what their first words say."""
 
-_SHOWS = frozenset(
-    [
-        "list",
-        "ls",
-        "get",
-        "describe",
-        "show",
-        "view",
-        "status",
-        "log",
-        "logs",
-        "info",
-        "version",
-        "help",
-        "--help",
-        "--list",
-        "--version",
-        "-h",
-        "--dry-run",
-        "--check",
-        "cat",
-        "tree",
-        "outdated",
-        "why",
-        "search",
-        "inspect",
-        "ps",
-        "images",
-        "diff",
-        "plan",
-        "validate",
-        "events",
-        "top",
-        "history",
-        "--describe",
-        "explain",
-    ]
+_SHOWS = words_in(
+    """list ls get describe show view status log logs info version help --help --list --version -h --dry-run --check
+    cat tree outdated why search inspect ps images diff plan validate events top history --describe explain"""
 )
 _WORDS = 5
 

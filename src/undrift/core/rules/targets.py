@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from undrift.core.rules.ban_stems import parts_of, stem_of
+from undrift.core.rules.ban_words import words_in
 from undrift.core.rules.effects import Effect, placed
 from undrift.core.rules.git_effects import changes_repository
 from undrift.core.rules.programs import SHELLS, SHOWING, TALKERS, has_flag, has_known_options, operands_of
@@ -188,24 +189,7 @@ class CommandTarget:
         )
 
 
-_MANY_TARGETS = frozenset(
-    {
-        "ant",
-        "fab",
-        "gradle",
-        "gradlew",
-        "idf.py",
-        "invoke",
-        "just",
-        "make",
-        "mvn",
-        "ninja",
-        "nox",
-        "rake",
-        "sbt",
-        "task",
-    }
-)
+_MANY_TARGETS = words_in("ant fab gradle gradlew idf.py invoke just make mvn ninja nox rake sbt task")
 """Programs that do several things in one command."""
 
 _WHOLE = frozenset({"tests", "test", ".", "./...", "spec", "src", "all"})

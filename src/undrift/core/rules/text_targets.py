@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from undrift.core.rules.ban_words import words_in
 from undrift.core.rules.effects import Effect
 from undrift.core.rules.programs import TALKERS
 
@@ -77,28 +78,9 @@ _SAYING = frozenset({"commit", "merge", "tag", "revert", "create", "edit", "comm
 _STAGES = frozenset({"prod", "production", "live", "prd", "staging", "stg", "mainnet"})
 """Names of places that are a part of the names of what stands there: ``prod-eu-1``."""
 
-_DATABASES = frozenset(
-    [
-        "psql",
-        "mysql",
-        "mariadb",
-        "snowsql",
-        "bq",
-        "sqlcmd",
-        "redis-cli",
-        "wrangler",
-        "supabase",
-        "athena",
-        "trino",
-        "presto",
-        "cqlsh",
-        "sqlite3",
-        "mongosh",
-        "mongo",
-        "clickhouse-client",
-        "cockroach",
-        "duckdb",
-    ]
+_DATABASES = words_in(
+    """psql mysql mariadb snowsql bq sqlcmd redis-cli wrangler supabase athena trino presto cqlsh sqlite3 mongosh mongo
+    clickhouse-client cockroach duckdb"""
 )
 
 
