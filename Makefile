@@ -81,7 +81,7 @@ LOCK := $(VENV)/.lock-$(BASE_KEY)-$(call key,requirements/lock.txt)
 # Where there is one that is large enough, the tests keep their files in memory: on a disk they waited longer for its syncs than
 # they worked. No test needs a real disk: what a power cut or a full disk does is simulated.
 IN_MEMORY = test -z "$$TMPDIR" && test -w /dev/shm && test "$$(df -Pk /dev/shm | awk 'NR == 2 { print $$4 }')" -gt 4000000 \
-	&& mktemp -d /dev/shm/undrift-XXXXXX
+	&& at=$$(mktemp -d /dev/shm/uXXXX) && chmod 755 "$$at" && echo "$$at"
 
 # What is set around us must not leak in: the tests and the demo run on what is installed here.
 unexport PYTHONPATH PYTHONHOME
@@ -175,7 +175,7 @@ browsers: $(SELF) $(DEV)  ## the page of an autopsy and the living page in headl
 	UNDRIFT_TEST_BROWSERS=all $(PY) -m pytest tests/report/test_in_browser.py tests/web/test_in_browser.py
 
 web-test: $(SELF) $(DEV)  ## the living page alone: its views, its server, and in headless Chromium
-	$(PY) -m pytest tests/web
+	UNDRIFT_TEST_BROWSERS=all $(PY) -m pytest tests/web
 
 long: $(SELF) $(DEV)  ## the tests that `make test` plays in a short form, at full length
 	UNDRIFT_TEST_LONG=1 $(PY) -m pytest $$(grep -rl --include='test_*.py' '^from tests.long_form import' tests)

@@ -13,6 +13,7 @@ from tests.hooks.builders import EARLIER, SESSION, User, with_ids
 from undrift.hooks.answer import answer
 from undrift.hooks.call import Options
 from undrift.hooks.earlier import MOST_DAYS
+from undrift.hooks.home import folder_of
 
 TITLE = "# From an earlier session in this folder (undrift)"
 DAY_S = 24 * 60 * 60
@@ -49,6 +50,12 @@ def test_open_steps_and_the_last_request_are_offered(tmp_path: Path):
     assert "Step 0" not in text
     assert f"-m undrift recall --find WORDS --home {user.home}" in text
     assert user.log() == []
+
+
+def test_of_a_session_that_was_purged_nothing_is_offered(tmp_path: Path):
+    user = User(tmp_path)
+    (folder_of(user.home, f"claude-{EARLIER}") / "purged").touch()
+    assert left(user, [ASKED, claude("assistant", [called(1)])]) == ""
 
 
 def test_a_request_that_was_never_answered_is_offered(tmp_path: Path):

@@ -474,4 +474,10 @@ def test_what_the_hooks_keep_of_a_session_and_its_own_rules_go_with_it(tmp_path:
     assert [one.name for one in folders[0].iterdir()] == ["purged"]
     assert (folders[1] / "rules.json").exists()
     assert (tmp_path / "mine").read_text() == "mine"
+    linked = tmp_path / "other" / "hooks"
+    linked.parent.mkdir()
+    linked.symlink_to(tmp_path / "home" / "hooks")
+    with Session.open("claude:s2", home=linked.parent) as session:
+        session.purge("session")
+    assert (folders[1] / "rules.json").exists(), "no link is followed"
     assert book_of(place, "project").added == (other, everywhere)

@@ -10,7 +10,7 @@ import pytest
 
 from tests.hooks.builders import compacted
 from tests.report.browser import BROWSERS, Browser, Tab, browser_path
-from tests.report.test_in_browser import AXE, AXE_RUN, LETTERS, OUTSIDE, screens
+from tests.report.test_in_browser import ALL, AXE, AXE_RUN, LETTERS, OUTSIDE, screens
 from tests.web.builders import TOKEN, recorded, source_of, turns
 from undrift.web import serve, views
 
@@ -34,6 +34,8 @@ FOREIGN = """[...document.querySelectorAll("main :is(img, iframe, object, embed,
   .filter(one => !(one.matches("a") && one.getAttribute("href").startsWith("#")) && !one.matches("head > script[src='app.js']"))
   .map(one => one.outerHTML)"""
 SHOWN = "!document.querySelector('main[aria-busy]') && !document.querySelector('.waiting') && document.querySelector('main h1')"
+
+only_in_full = pytest.mark.skipif(not ALL, reason="`make browsers` and `make web-test` run it")
 
 
 @pytest.fixture(scope="module")
@@ -140,6 +142,7 @@ def test_a_hostile_session_is_shown_as_text_and_nothing_of_it_runs(open_view: Ca
         assert tab.evaluate("[...document.querySelectorAll('h1 bdi, h2 bdi, th bdi')].length") > 0
 
 
+@only_in_full
 def test_rows_of_what_left_are_text_and_at_most_one_page_of_them_is_there(
     open_view: Callable[[str], Tab], monkeypatch: pytest.MonkeyPatch
 ):
@@ -164,6 +167,7 @@ def test_rows_of_what_left_are_text_and_at_most_one_page_of_them_is_there(
     assert tab.evaluate("window.owned") is None
 
 
+@only_in_full
 def test_a_thousand_turns_are_one_path_a_series_and_each_can_be_picked_by_keys(open_view: Callable[[str], Tab]):
     tab = open_view(of("#/session/{}", LONG))
     assert tab.evaluate(NODES) <= MOST_NODES // 4
@@ -178,6 +182,7 @@ def test_a_thousand_turns_are_one_path_a_series_and_each_can_be_picked_by_keys(o
     assert "compaction 1" in text_of(tab, ".chart .said")[0]
 
 
+@only_in_full
 def test_a_new_turn_shows_by_itself_and_in_a_tab_that_was_hidden_once_it_is_seen(
     open_view: Callable[[str], Tab], home: Path
 ):
@@ -189,6 +194,7 @@ def test_a_new_turn_shows_by_itself_and_in_a_tab_that_was_hidden_once_it_is_seen
     until(now, "[...document.querySelectorAll('article')].some(one => /Growing[^]*4 turns/.test(one.textContent))")
 
 
+@only_in_full
 def test_every_view_fits_every_screen_and_an_accessibility_checker_finds_nothing(open_view: Callable[[str], Tab]):
     for view in VIEWS:
         tab = open_view(of(view, LONG))
@@ -202,6 +208,7 @@ def test_every_view_fits_every_screen_and_an_accessibility_checker_finds_nothing
         assert tab.evaluate(NODES) <= MOST_NODES
 
 
+@only_in_full
 def test_a_session_that_is_gone_is_a_sentence_with_a_way_back(browser: Browser, address: str):
     tab = browser.open(address + "#/session/gone")
     until(tab, SHOWN)
@@ -210,6 +217,7 @@ def test_a_session_that_is_gone_is_a_sentence_with_a_way_back(browser: Browser, 
     assert thrown(browser) == []
 
 
+@only_in_full
 def test_a_home_without_sessions_says_what_to_do(browser: Browser, tmp_path: Path):
     server = serve.PageServer(source_of(tmp_path), TOKEN, 0)
     thread = threading.Thread(target=server.run)

@@ -6,12 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.builders import listing
+from tests.builders import body, rounds, user
+from tests.cli.builders import codex_session, listing, written
 from tests.hooks.builders import compacted
 from tests.web.builders import recorded, source_of, turns
 from undrift.core.text.tokens import characters_per_4
 from undrift.session.session import Session
+from undrift.settings import Settings
 from undrift.values.clock import day_of, now_ms
+from undrift.web import watching
 from undrift.web.views import VIEWS
 
 
@@ -95,6 +98,49 @@ def test_what_left_is_shown_with_its_reason_and_a_line_without_secrets(tmp_path:
         session.pin("spec", f"The key is {secret}.")
     (row,) = VIEWS["left"](source, {"key": "s1"})["rows"] or [{}]
     assert secret not in json.dumps(row)
+
+
+def test_what_left_another_session_is_not_shown(tmp_path: Path):
+    recorded(tmp_path, "s1", turns([9_000]))
+    source = source_of(tmp_path)
+    for name in ("claude:s10", "anthropic:other-s1-x", "claude:s1"):
+        with Session.open(name, home=source.place("/repo/shop"), settings=Settings(budget_tokens=900)) as session:
+            history = [user("Go."), *rounds(12)]
+            assert session.prepare(body(*history)).actions
+    rows = VIEWS["left"](source, {"key": "s1"})["rows"]
+    assert {row["session_id"] for row in rows} == {"claude:s1"}
+    assert all(row["reason"] and row["tokens_saved"] >= 0 for row in rows)
+    assert {row["kind"] for row in rows} <= {"pruned", "cut", "trimmed", "folded", "noted"}
+    marks = VIEWS["session"](source, {"key": "s1"})["marks"]
+    assert "prune" in {mark["kind"] for mark in marks}
+
+
+def test_what_left_a_session_of_codex_is_found_by_its_own_id(tmp_path: Path):
+    id_ = "0b0c5f0e-1111-4222-8333-944445555666"
+    path = tmp_path / ".codex" / "sessions" / "2026" / f"rollout-2026-03-01T10-00-00-{id_}.jsonl"
+    written(path, codex_session())
+    source = source_of(tmp_path)
+    with Session.open(f"codex:{id_}", home=source.place("/repo"), settings=Settings(budget_tokens=900)) as session:
+        assert session.prepare(body(user("Go."), *rounds(12))).new
+    assert VIEWS["left"](source, {"key": path.stem})["count"]
+
+
+def test_a_line_that_is_too_long_is_passed_over_and_costs_no_later_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(watching, "_LONGEST_LINE", 9_000)
+    records = turns([9_000, 10_000, 11_000])
+    records[3]["message"]["content"][0] = {"type": "text", "text": "x" * 50_000}
+    recorded(tmp_path, "s1", records)
+    (row,) = VIEWS["now"](source_of(tmp_path), {})["sessions"]
+    assert row["window"]["used_tokens"] == 11_000
+
+
+def test_a_file_that_became_a_pipe_holds_nothing_up(tmp_path: Path):
+    path = recorded(tmp_path, "s1", turns([9_000]))
+    source = source_of(tmp_path)
+    VIEWS["now"](source, {})
+    path.unlink()
+    os.mkfifo(path)
+    assert [row["key"] for row in VIEWS["now"](source, {})["sessions"]] == ["s1"]
 
 
 def test_the_bill_is_what_was_read_what_is_new_and_what_was_written_again(tmp_path: Path):

@@ -1,5 +1,6 @@
 """One checked call of a hook, its options, and the folders where each client records its sessions."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -97,11 +98,15 @@ class HookCall:
 
         return folder_of(self.home, safe_name(f"{self.client}-{self.session_id}"))
 
-    def is_purged(self) -> bool:
-        """Tell whether the person purged this session: nothing of it is kept any more, and nothing is given."""
+    def is_purged(self, session_id: str = "") -> bool:
+        """Tell whether the person purged a session of this client: nothing of it is kept any more, and nothing is given.
+
+        `session_id`: another one than the call's.
+        """
         from undrift.stores.files import PURGED, safe_name
 
-        return Path(self.home, "hooks", safe_name(f"{self.client}-{self.session_id}"), PURGED).exists()
+        name = safe_name(f"{self.client}-{session_id or self.session_id}")
+        return os.path.lexists(Path(os.path.realpath(self.home), "hooks", name, PURGED))
 
     def open(self) -> Transcript:
         """Open the session's file; it raises the same errors as `Transcript.open`."""

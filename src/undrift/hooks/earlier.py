@@ -22,13 +22,16 @@ from undrift.hooks.transcript import Transcript
 from undrift.transcripts import Recording
 from undrift.values.window import ContextEntry
 
-__all__ = ["LeftOpen", "MOST_DAYS", "earlier_files", "found_in", "left_open"]
+__all__ = ["ID_CHARACTERS", "LeftOpen", "MOST_DAYS", "earlier_files", "found_in", "left_open"]
 
 MOST_DAYS = 7
 """The user does not come back for work that was left longer ago."""
 
 _LIVE_MS = 60_000
 """A session that wrote within the last minute is most likely still at work next to this one."""
+
+ID_CHARACTERS = 36
+"""The end of a session's file name: its id."""
 
 _DAY_MS = 24 * 60 * 60 * 1000
 _MOST_FILES = 5
@@ -91,7 +94,8 @@ def earlier_files(call: HookCall) -> Iterator[tuple[Path, int]]:
         except OSError:
             continue
         for entry in entries:
-            if entry.name.endswith(".jsonl") and call.session_id not in entry.name:
+            name = entry.name.removesuffix(".jsonl")
+            if name != entry.name and call.session_id not in name and not call.is_purged(name[-ID_CHARACTERS:]):
                 status = entry.stat(follow_symlinks=False)
                 if stat.S_ISREG(status.st_mode):
                     found.append((-status.st_mtime_ns // 1_000_000, Path(entry.path)))

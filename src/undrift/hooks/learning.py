@@ -14,7 +14,7 @@ from undrift.core.memory.lessons import lessons
 from undrift.errors import InputError, StoreConflict, TranscriptError, UndriftError
 from undrift.hooks import home
 from undrift.hooks.call import HookCall
-from undrift.hooks.earlier import MOST_DAYS, earlier_files
+from undrift.hooks.earlier import ID_CHARACTERS, MOST_DAYS, earlier_files
 from undrift.hooks.transcript import ReadPosition, Transcript, lines_before, stored_position
 from undrift.memory.learning import Learning
 from undrift.memory.repository import repository_of
@@ -97,7 +97,9 @@ def learn_earlier(call: HookCall) -> int:
             break
         try:
             with Transcript.open(str(path), call.sessions) as transcript:
-                learned += _learn_from(replace(call, session_id=path.stem[-36:], transcript=str(path)), transcript)
+                learned += _learn_from(
+                    replace(call, session_id=path.stem[-ID_CHARACTERS:], transcript=str(path)), transcript
+                )
         except (InputError, OSError) as error:
             home.note(call.home, f"{call.client}: an earlier session is not read: {error}")
     return learned

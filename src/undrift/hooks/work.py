@@ -181,6 +181,8 @@ def record(call: HookCall, transcript: Transcript) -> int:
             position = ReadPosition(*transcript.identity)  # the store was put aside since
         teaching = Teaching(store, call, is_of_agent=is_of_agent(transcript, call.format))
         while batch := transcript.batch(position.offset, _BATCH_BYTES):
+            if call.is_purged():  # meanwhile
+                break
             number += _write(store, teaching, call, position.lines, [line.text for line in batch])
             position = transcript.position(batch[-1].end, position.lines + len(batch))
             write_small(folder / _RECORDED, json.dumps(asdict(position)).encode("ascii"))

@@ -114,12 +114,12 @@ class Purger:
         if everywhere is not None:
             return everywhere
         blank = partial(blanked, act="purged", at_ms=at_ms)
+        beside = self._beside() if what == _SESSION else {}
         done = self._store.purge(self._aims(what), blank, at_ms=at_ms, heir=partial(_heir, session_id=self._session_id))
         if done is None or not done.removed:
             everywhere = self._purged_everywhere(what, at_ms, search_files, only_active=False)
             if everywhere is not None:
                 return everywhere
-        beside = self._beside() if what == _SESSION else {}
         if done is None and beside:
             return Purged(_SESSION, beside)
         if done is None:

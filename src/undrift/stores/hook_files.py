@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from undrift.stores.faults import from_system
-from undrift.stores.files import PURGED, safe_name
+from undrift.stores.files import PURGED, create_file, safe_name
 from undrift.stores.rule_book import book_of, keep_book
 from undrift.values.project import Place
 from undrift.values.rule import RuleScope
@@ -23,6 +23,8 @@ _SCOPES: tuple[RuleScope, ...] = ("project", "user")
 
 def delete_session_files(place: Place, session_id: str) -> tuple[int, int]:
     """Delete what the hooks keep of a session, and the rules that were added or removed for it alone.
+
+    It comes before the purge of the store: a hook that runs meanwhile sees the mark, and writes nothing more.
 
     Returns:
         The number of files, and of rules.
@@ -40,9 +42,9 @@ def _of_hooks(home: Path, session_id: str) -> int:
     folder = Path(os.path.realpath(home), _HOOKS, safe_name(f"{client}-{id_}"))
     deleted = 0
     try:
-        if not stat.S_ISDIR(folder.lstat().st_mode):
+        if not all(stat.S_ISDIR(one.lstat().st_mode) for one in (folder.parent, folder)):
             return 0
-        (folder / PURGED).touch(mode=0o600)  # first: a hook that runs now writes nothing more
+        create_file(folder / PURGED)
         for path in sorted(folder.iterdir()):
             if path.name != PURGED and not stat.S_ISDIR(path.lstat().st_mode):
                 path.unlink()

@@ -45,7 +45,7 @@ def left_rows(source: PageSource, one: WatchedSession) -> list[dict[str, Any]]:
 
 def _ids(store: Store | None, one: WatchedSession) -> list[str]:
     """Return our ids of a client's session: that of the hooks, and that of the gateway."""
-    return [] if store is None else [row.session_id for row in store.sessions() if one.key in row.session_id]
+    return [] if store is None else [row.session_id for row in store.sessions() if one.is_named(row.session_id)]
 
 
 def _times(store: Store, session_id: str) -> dict[str, int]:

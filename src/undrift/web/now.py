@@ -32,7 +32,7 @@ def now(source: PageSource, _: Mapping[str, str]) -> dict[str, Any]:
 
 def session_json(source: PageSource, one: WatchedSession, at_ms: int, open_here: Mapping[str, Any]) -> dict[str, Any]:
     """Return one session for the page. `open_here`: the gateway's figures of its open sessions, by our id."""
-    managed = next((row for name, row in open_here.items() if one.key in name), None)
+    managed = next((row for name, row in open_here.items() if one.is_named(name)), None)
     parts = one.parts()
     return {
         "key": one.key,

@@ -3,8 +3,13 @@
 Law: a file is read once, then only what was appended to it; a file that became shorter is read again. Nothing is written.
 """
 
+import errno
+import os
+import re
+import stat
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -26,7 +31,12 @@ _MOST_BYTES = 64 << 20
 """The end of a longer file is read."""
 
 _LONGEST_LINE = 32 << 20
+_CHUNK = 1 << 20
+_ALIKE = frozenset({"events"})
+"""File names that all sessions of a client have."""
+
 _HEAD_LINES = 64
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
 
 
 class WatchedSession:
@@ -34,7 +44,9 @@ class WatchedSession:
 
     def __init__(self, path: Path, models: Sequence[Model] = ()) -> None:
         self.path = path
-        self.key = path.stem
+        self.key = path.parent.name if path.stem in _ALIKE else path.stem
+        self.session_id = ""
+        """The client's own id of it."""
         self.title = self.folder = self.model = self.format = ""
         self.last_ms = 0
         self.is_session = False
@@ -56,7 +68,7 @@ class WatchedSession:
                 return
             if status.st_size < self._offset:
                 self._begin()
-            with self.path.open("rb") as file:
+            with _opened(self.path) as file:
                 lines = self._appended(file, status.st_size)
             self._seen = (status.st_mtime_ns, status.st_size)
             self.last_ms = status.st_mtime_ns // 1_000_000
@@ -86,6 +98,10 @@ class WatchedSession:
         """The size of the model's window."""
         return lookup(self.model, self._models).window_tokens
 
+    def is_named(self, session_id: str) -> bool:
+        """Tell whether an id of ours, such as ``claude:ID`` or ``anthropic:ID``, is of this session."""
+        return session_id.partition(":")[2] in (self.session_id or self.key, self.key)
+
     def parts(self) -> Mapping[str, int]:
         """Return the tokens of the window by kind, in the provider's count; ``system`` is what no recording shows."""
         own = {kind: self._since[kind] for kind in KINDS}
@@ -109,24 +125,29 @@ class WatchedSession:
 
     def _appended(self, file: BinaryIO, size: int) -> list[str]:
         """Return the complete lines behind what was read; of a very long file the last ones."""
-        if not self._offset and size > _MOST_BYTES:
-            self._offset = size - _MOST_BYTES
-            file.seek(self._offset)
-            self._offset += len(file.readline(_LONGEST_LINE))
-        file.seek(self._offset)
         found = []
-        while (line := file.readline(_LONGEST_LINE)).endswith(b"\n"):
-            self._offset += len(line)
-            found.append(line.decode("utf-8", "replace"))
+        if not self._offset and size > _MOST_BYTES:  # the beginning names the session
+            found = [text for text, _ in islice(_lines(file), _HEAD_LINES)]
+            file.seek(size - _MOST_BYTES)
+            self._offset = size - _MOST_BYTES + next((bytes_ for _, bytes_ in _lines(file)), 0)
+        file.seek(self._offset)
+        for text, bytes_ in _lines(file):
+            self._offset += bytes_
+            found.append(text)
         return found
 
     def _take(self, lines: list[str]) -> None:
         if self._reader is None:
+            if len(self._head) >= _HEAD_LINES:  # no session of a client that we know
+                return
             self._head += lines
             try:
                 head = transcripts.read(self._head[:_HEAD_LINES])
-            except TranscriptError:  # a session that has only begun
+            except TranscriptError:  # it has only begun, or is no session at all
+                del self._head[_HEAD_LINES:]
                 return
+            named = _UUID.search(self.path.stem)  # a session that was resumed holds the ids of others too
+            self.session_id = named[0] if named else head.session_id or ""
             self.format, self.title, self.folder = head.format, head.title, head.cwd or ""
             self.model = head.model or ""
             self._reader, lines, self._head = FiguresReader(self.format), self._head, []
@@ -152,6 +173,31 @@ class WatchedSession:
             return
         for entry in entries:
             self._since[kind_of(entry)] += characters_per_4(entry.content)
+
+
+def _opened(path: Path) -> BinaryIO:
+    """Open a regular file; a pipe or a device in its place raises OSError at once."""
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "no regular file", str(path))
+    return os.fdopen(descriptor, "rb")
+
+
+def _lines(file: BinaryIO) -> Iterator[tuple[str, int]]:
+    """Yield the complete lines from here on, with their bytes; one that is too long is an empty line."""
+    while line := file.readline(_LONGEST_LINE):
+        size = len(line)
+        if line.endswith(b"\n"):
+            yield line.decode("utf-8", "replace"), size
+            continue
+        if size < _LONGEST_LINE:
+            return
+        while (piece := file.readline(_CHUNK)) and not piece.endswith(b"\n"):
+            size += len(piece)
+        if not piece:
+            return
+        yield "\n", size + len(piece)
 
 
 def kind_of(entry: ContextEntry) -> str:

@@ -110,6 +110,17 @@ def test_what_the_store_keeps_is_read_back_and_damaged_pins_give_nothing():
     assert sayings_of([ContextEntry("pin:1", "requirements", PUSH, 1, 0)]) == ()
 
 
+def test_a_rule_of_a_late_message_is_not_left_out_for_all_that_was_typed_before_it():
+    pins = []
+    for number in range(80):
+        said = sayings(f"The page with number {number} took nine seconds. Never touch table number {number}.")
+        about = {"made_of": SAYINGS, "kinds": [one.kind for one in said]}
+        pins.append(ContextEntry(f"said:{number}", "requirements", "\n".join(one.text for one in said), 1, 0, about))
+    words = lacking_words(sayings_of(pins), (), NONE, [])
+    assert [one.text for one in words if one.is_rule] == [f"Never touch table number {number}." for number in range(80)]
+    assert sum(not one.is_rule for one in words) == 80
+
+
 def test_the_summaries_of_clients_are_known_and_no_words_of_a_person():
     for text in (
         "This session is being continued from a previous conversation that ran out of context.",

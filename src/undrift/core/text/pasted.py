@@ -100,12 +100,15 @@ def _introduces(lines: Sequence[str], number: int) -> bool:
         return any(_brings(sentence, _BROUGHT) for sentence in _SENTENCE.split(line))
     if words and words[-1] in _SAYS | _OTHERS_TEXT:
         return True
-    return any(_brings(sentence, _BROUGHT | _POINTS_AT) for sentence in _SENTENCE.split(line))
+    return _brings(line, _BROUGHT | _POINTS_AT)
 
 
-def _brings(sentence: str, signs: AbstractSet[str]) -> bool:
-    """Tell whether a sign stands before the name of a kind of text, in one sentence: ``they sent this mail``."""
-    words = _WORD.findall(sentence.lower())
+def _brings(text: str, signs: AbstractSet[str]) -> bool:
+    """Tell whether a sign stands before the name of a kind of text: ``they sent this mail``.
+
+    Without a colon both stand in one sentence: who speaks of a log does not show one.
+    """
+    words = _WORD.findall(text.lower())
     named = next((place for place, word in enumerate(words) if word in _OTHERS_TEXT), None)
     return named is not None and not signs.isdisjoint(words[:named])
 

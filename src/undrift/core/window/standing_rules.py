@@ -80,13 +80,17 @@ def said_in(text: str) -> tuple[TypedSaying, ...]:
 
 
 def sayings_of(pins: Iterable[ContextEntry]) -> tuple[TypedSaying, ...]:
-    """Return the sentences that a session's pins keep, in the order of typing; a damaged pin gives none."""
+    """Return the sentences that a session's pins keep, in the order of typing, a pin for each message.
+
+    A damaged pin gives none.
+    """
     found: list[TypedSaying] = []
-    for pin in pins:
+    for number, pin in enumerate(pins, 1):
         if pin.meta("made_of") == SAYINGS:
             texts, kinds = pin.content.split("\n"), pin.meta("kinds")
             if isinstance(kinds, list) and len(kinds) == len(texts):
-                found += [TypedSaying(text, _kind(kind), "") for text, kind in zip(texts, kinds, strict=True)]
+                where = f"request {number}"
+                found += [TypedSaying(text, _kind(kind), where) for text, kind in zip(texts, kinds, strict=True)]
     return tuple(found)
 
 
