@@ -26,7 +26,7 @@ run: git rebase -i
 
 commit message, commit title, commit subject, commit body, commit log, pr description, pr title
 
-new file, extra file, additional file, more file, new markdown file
+new file, extra file, additional file, more file
 does: create
 
 lfs, lfs pull, git lfs, lfs object
@@ -106,8 +106,11 @@ bypass: git commit --no-verify, git push --no-verify, git commit -n, git merge -
 files: .husky .git/hooks .pre-commit-config.yaml .githooks
 run: pre-commit run
 
-co author, co authored by, co authored, co author line, attribution, coauthor, trailer, ai credit, claude credit, signature, generated with
+co author, co authored by, co authored, co author line, coauthor, trailer, signature
 text: co-authored-by, generated with, 🤖
+
+attribution, ai attribution, ai credit, claude credit, claude attribution, generated with
+text: co-authored-by: claude, co-authored-by: codex, co-authored-by: copilot, co-authored-by: cursor, co-authored-by: gemini, generated with, 🤖
 
 emoji, emojis, robot emoji, smiley
 text: 🤖, 🎉, ✨, 🚀, 🐛, ✅, 🔥, ♻️, 📝, 🔧, 💥, ⚡, 🎨, 🧪, 🛠, 🙂, 👍, :sparkles:, :bug:, :rocket:, :tada:
@@ -288,7 +291,8 @@ typecheck, type check, type checker, typechecker
 run: mypy, tsc, pyright, npm run typecheck, flow, ty check, make typecheck, yarn typecheck, pnpm typecheck, vue-tsc, npm run type-check, basedpyright
 
 build, builds, full build, compile, compiling, release build, prod build, rebuild
-run: npm run build, make build, cargo build, go build, docker build, yarn build, pnpm build, pnpm run build, gradle build, mvn package, mvn install, next build, vite build, docker compose build, bun run build, dotnet build, make, gradlew build, make all, cmake --build, ninja, bazel build, xcodebuild build, xcodebuild, gradlew assemble, gradlew assembleRelease, swift build, turbo build, turbo run build, nx build, webpack, tsc --build, rollup, stack build, cabal build, mvn verify, sbt compile, ng build, expo build, eas build, flutter build, zig build, meson compile, west build, idf.py build, cargo build --release, python -m build, uv build
+run: npm run build, make build, cargo build, go build, docker build, yarn build, pnpm build, pnpm run build, gradle build, mvn package, mvn install, next build, vite build, docker compose build, bun run build, dotnet build, gradlew build, make all, cmake --build, ninja, bazel build, xcodebuild build, xcodebuild, gradlew assemble, gradlew assembleRelease, swift build, turbo build, turbo run build, nx build, webpack, tsc --build, rollup, stack build, cabal build, mvn verify, sbt compile, ng build, expo build, eas build, flutter build, zig build, meson compile, west build, idf.py build, cargo build --release, python -m build, uv build
+whole: make
 
 docker build, image build, building image, docker image
 run: docker build, docker compose build, docker buildx build, podman build, docker compose up --build, kaniko
@@ -313,9 +317,12 @@ stop: kill, pkill, killall, kill-port, fuser -k, systemctl stop, systemctl resta
 jupyter server, jupyter, notebook server
 run: jupyter lab, jupyter notebook, jupyter server, jupyter-lab
 
-process, processes, running process, running job, port, pid, my processes
+process, processes, running process, running job, pid, my processes
 stop: kill, pkill, killall, kill-port, fuser -k, systemctl stop, systemctl restart, npx kill-port, pm2 stop, pm2 restart, pm2 delete, xkill, skill
 harm: kill, pkill, killall, kill-port, fuser -k, pm2 stop, pm2 restart, pm2 delete
+
+port, ports
+stop: kill, pkill, killall, kill-port, fuser -k, npx kill-port
 
 tmux, tmux session, screen session, my session
 stop: tmux kill-session, tmux kill-server, tmux kill-window, tmux kill-pane, screen -X
@@ -351,5 +358,5 @@ permission, file permission, permissions, file mode, ownership, access right
 harm: chmod, chown, chgrp, setfacl
 
 global install, globally, install globally, global package, system package, system wide, system wide install, globaly, os package, system install, homebrew
-run: npm install -g, npm i -g, yarn global add, pnpm add -g, npm add -g, brew install, apt install, apt-get install, sudo pip install, dnf install, yum install, pacman -S, gem install, cargo install, go install, pipx install, uv tool install, snap install, port install, apk add, bun add -g, choco install, winget install, npm link, brew upgrade, volta install, apt upgrade, apt-get upgrade
+run: npm install -g, npm i -g, yarn global add, pnpm add -g, npm add -g, brew install, apt install, apt-get install, dnf install, yum install, pacman -S, gem install, cargo install, go install, pipx install, uv tool install, snap install, port install, apk add, bun add -g, choco install, winget install, npm link, brew upgrade, volta install, apt upgrade, apt-get upgrade
 """

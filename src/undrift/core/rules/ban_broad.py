@@ -26,9 +26,10 @@ _CHANGE = frozenset({"change"})
 _GIT_ACTS = frozenset({"push", "commit", "merge", "rebase", "pull", "cherry-pick", "revert"})
 _FILE_VERBS = ("change", "touch", "delete", "move", "create", "read", "discard", "work")
 _IN_CODE = re.compile(
-    r"\bin (?:the |our |any |production |test )?(?:code|tests?|components?|scripts?|modules?|functions?|library|source|sources|templates?|handlers?|queries|hooks)\b"
+    r"\bin (?:the |our |any |a )?(?:\w+ )?(?:code|tests?|components?|scripts?|modules?|functions?|library|source|sources|templates?|handlers?|queries|hooks)\b"
 )
 _WRITES = re.compile(r"\b(?:write|writing|add|adding|create|creating|generate)\b")
+_AS_ROOT = re.compile(r"\b(?:as root|(?:with|under|using) sudo)\b")
 _PRIVATE = re.compile(
     r"\b(?:private|confidential|secret|no[- ]fly|no business in|personal|none of your|classified|sensitive)\b"
 )
@@ -45,7 +46,10 @@ _RESTARTERS = (
     "pm2 stop",
     "kubectl rollout restart",
 )
-_MADE = DoesTarget(frozenset({"made"}))
+_MADE = DoesTarget(frozenset({"made", "listed"}))
+_DONE_TO = frozenset({"reset", "revert", "upgrade", "deploy", "prune", "change", "discard", "merge"})
+"""Verbs that are things themselves, with which something is done to another thing."""
+
 _MOST_WORDS = 3
 _LONGEST_BY_DEFAULT = 160
 
@@ -112,6 +116,13 @@ def _spared(frames: Sequence[Frame]) -> Iterator[Target]:
 
 def _bans_of(frame: Frame, spared: tuple[Target, ...]) -> Iterator[Ban]:
     """Yield the bans of a clause that forbids."""
+    if frame.is_of_texts:
+        texts = tuple(target for row in frame.rows for target in targets_of(row, "text"))
+        yield from [Ban(_RUN, texts, spared)] if texts else []
+        yield from _of_others(frame, spared)
+        return
+    if frame.scripts and (not frame.verbs or set(frame.verbs) & {"run", "touch", "leave"}):
+        yield Ban(_RUN, tuple(frame.scripts), spared)
     acts = [row for row in frame.rows if set(row.of("does")) & _GIT_ACTS]
     if acts:
         yield from _of_acts(frame, len(acts) == len(frame.rows), spared)
@@ -122,9 +133,22 @@ def _bans_of(frame: Frame, spared: tuple[Target, ...]) -> Iterator[Ban]:
     if acts and (frame.paths or frame.branches):
         return
     rows = _rows_that_count(frame, [row for row in frame.rows if row not in acts])
+    if acts and frame.mood == "forbid" and not frame.verbs:
+        rows = [row for row in rows if not row.of("files")]
+        frame.verbs = (
+            ["merge"] if any(row.name == "merge" for row in acts) and any(row.of("merge") for row in rows) else []
+        )
     runs = [row for row in rows if (row.of("run") or row.of("away")) and not row.of("files")]
     kept = (*spared, _MADE) if frame.is_by_hand or any(row.of("generated") for row in rows) else spared
     hosts = _limits(frame, rows)
+    if _AS_ROOT.search(frame.clause.text) and (roots := [row for row in rows if row.name == "sudo"]):
+        rows, hosts = roots, tuple(target for row in runs if row not in roots for target in targets_of(row, "run"))
+    is_on = ("run" in frame.verbs and " on " in frame.clause.text) or (
+        frame.doing and not frame.verbs and " on " not in frame.clause.text
+    )
+    if is_on and runs and (on := [row for row in rows if row.of("files") and not row.of("run")]):
+        rows = rows if frame.doing in _DONE_TO else runs
+        hosts = tuple(target for row in on for target in targets_of(row, "files"))
     yield from _of_rows(frame, rows, kept, (*hosts, *(frame.paths if runs else ())))
     yield from _of_commands(frame, spared, hosts)
     if not runs or not frame.paths:
@@ -140,6 +164,8 @@ def _rows_that_count(frame: Frame, rows: Sequence[TableRow]) -> list[TableRow]:
         return []
     if any(row.name == "global install" for row in rows):
         rows = [row for row in rows if row.name != "install"]
+    if frame.commands and " with " in frame.clause.text:
+        rows = [row for row in rows if row.name != "install"]  # ``don't install anything with brew``
     is_list = " and " in frame.clause.text or " or " in frame.clause.text
     return [row for row in rows if is_list or not frame.paths or not row.of("files") or row.of("run")]
 
@@ -155,13 +181,23 @@ def _limits(frame: Frame, rows: Sequence[TableRow]) -> tuple[Target, ...]:
 def _of_rows(
     frame: Frame, rows: Sequence[TableRow], spared: tuple[Target, ...], also: tuple[Target, ...]
 ) -> Iterator[Ban]:
-    is_no = "no" in frame.clause.text.split()
+    said = frame.clause.text.split()
+    is_no = "no" in said
+    is_in_code = frame.mood == "forbid" and _IN_CODE.search(frame.clause.text) is not None
     for row in rows:
-        if also and row.of("word"):
+        if (also and row.of("word")) or (is_in_code and row.of("run") and not row.of("files")):
             continue
         if frame.mood == "forbid" and frame.words and row.of("files") and _WRITES.search(frame.clause.text):
             continue  # ``don't write tests for what has some``
-        for ban in bans_of_row(row, frame.mood, _verbs(frame), is_no=is_no):
+        verbs = _verbs(frame)
+        is_object = row is not frame.rows[0] and row.name != "global install"
+        if frame.doing and is_object and not verbs and frame.mood == "forbid":
+            if frame.doing not in _DONE_TO:
+                continue  # ``never publish packages``
+            verbs = (frame.doing,)
+        if row.of("close") and {"open", "opening", "raise", "make"} & set(said):
+            verbs = tuple("create" if verb == "read" else verb for verb in verbs)
+        for ban in bans_of_row(row, frame.mood, verbs, is_no=is_no):
             yield replace(ban, spared=_narrower(ban, spared), also=(*ban.also, *also))
 
 

@@ -37,7 +37,7 @@ _FILLERS = words_in(
         you're we're they're we've let's one ones else instead rather cost costs money hurt hurts break breaks broke busy"""
 )
 _STYLE = words_in(
-    """comment comments docstring abbreviation type types any class classes function functions import imports mock mocks console
+    """method getter setter argument parameter attribute keyword enum comment comments docstring abbreviation type types any class classes function functions import imports mock mocks console
         assertion assert error errors exception exceptions variable variables style inline default export fallback feature features
         behavior behaviour logic api endpoint interface abstraction wrapper hack workaround assumption guess apologize summary summaries
         answer answers reply question explanation explain sentence language english word wording tone jargon bullet heading logging print

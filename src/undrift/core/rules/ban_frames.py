@@ -17,9 +17,11 @@ from undrift.core.rules.ban_objects import named_at
 from undrift.core.rules.ban_places import FOLDERS, path_at
 from undrift.core.rules.ban_spot import NamedThing, Spot
 from undrift.core.rules.ban_stems import stem_of, stems_of
-from undrift.core.rules.ban_table import LONGEST_NAME, TableRow, subcommands, table
-from undrift.core.rules.ban_words import AMBIGUOUS, STOPS, verb_of, words_in
-from undrift.core.rules.targets import BranchTarget, CommandTarget, PathTarget, Target
+from undrift.core.rules.ban_table import TableRow, row_at, subcommands, table
+from undrift.core.rules.ban_where import is_of_texts, is_place, is_text, of_files, result_at, script_words
+from undrift.core.rules.ban_words import AMBIGUOUS, PROGRAMS, STOPS, verb_of, words_in
+from undrift.core.rules.soft_targets import PartsTarget
+from undrift.core.rules.targets import BranchTarget, CommandTarget, PathTarget, Target, TextTarget
 
 __all__ = ["Frame", "frame_of"]
 
@@ -35,11 +37,15 @@ _AGENTS = words_in("by through via")
 """Words behind which stands who or what does it."""
 
 _FAR = words_in("for in on of with about from when")
+_TIMES = words_in("now today this that the me us you tonight") | {""}
 _MODALS = words_in("must should may can shall will mustn't shouldn't cannot can't won't")
 _NEGATED = words_in("not don't dont never no cannot can't won't mustn't shouldn't without")
+_DENIED_VERB = _NEGATED - {"no", "without"}
 _DENIED = frozenset({"stop", "stopped", "stopping", "shut", "shutting", "tear", "tearing"})
 _STATEMENTS = {"updates": "update statement", "deletes": "delete statement", "writes": "write query"}
+_FILED = frozenset({"change", "touch", "delete", "move", "create", "work", "leave"})
 _KINDS = {"agent", "tool", "sql", "text"}
+_PLAIN_PROGRAMS = words_in("black make fly meson nano screen rails vault consul expo flask tilt nomad ed")
 _MOST_WORDS = 4
 
 
@@ -53,6 +59,9 @@ class Frame:
         words: The unknown words, as stems.
         acts: Those of them that are perhaps verbs; `raw`: all of them as they are written.
         others: Tools, statements and texts.
+        where: Things that are only the place of what is done; `scripts`: things that are the names of scripts.
+        doing: The verb, if it is a thing of the table itself: ``never publish packages``.
+        is_of_texts: Whether it is about what stands in a text: ``no secrets in commit messages``.
     """
 
     mood: str
@@ -68,6 +77,10 @@ class Frame:
     acts: list[str] = field(default_factory=list)
     raw: list[str] = field(default_factory=list)
     beside: list[str] = field(default_factory=list)
+    where: list[TableRow] = field(default_factory=list)
+    scripts: list[Target] = field(default_factory=list)
+    doing: str = ""
+    is_of_texts: bool = False
     is_by_hand: bool = False
     is_typed: bool = True
     is_pronoun: bool = False
@@ -100,6 +113,9 @@ def frame_of(clause: MoodClause) -> Frame:
             or (is_no and text_here in _FAR and frame.words and not frame.has_things)
         ):
             break
+        if is_no and text_here == "for" and _is_left_out(frame, tokens, at):
+            frame.rows, frame.words = [], [""]
+            break
         if text_here in _MODALS and frame.rows and frame.rows[-1].name == "sub agent":
             frame.rows.pop()  # the one who is spoken to
         taken, is_act = _take(frame, tokens, at, is_git=is_git)
@@ -111,14 +127,21 @@ def frame_of(clause: MoodClause) -> Frame:
         else:
             last_act = is_act
         at += taken or 1
+    _place(frame)
     if not frame.has_things and len(frame.words) < 2:
         _ambiguous(frame, tokens)
     frame.words = list(dict.fromkeys(frame.words))[: _MOST_WORDS + 1]
     return frame
 
 
+def _is_left_out(frame: Frame, tokens: Sequence[RuleToken], at: int) -> bool:
+    """Return whether ``no tests for getters`` says what need not be written."""
+    following = tokens[at + 1].text if at + 1 < len(tokens) else ""
+    return following not in _TIMES and bool(frame.rows) and all(row.of("files") for row in frame.rows)
+
+
 def _is_act_ahead(tokens: Sequence[RuleToken], at: int) -> bool:
-    row, _ = _row_at(tokens, at) if at < len(tokens) else (None, 0)
+    row, _ = row_at(tokens, at) if at < len(tokens) else (None, 0)
     return row is not None and bool(row.of("does"))
 
 
@@ -135,7 +158,9 @@ def _take(frame: Frame, tokens: Sequence[RuleToken], at: int, *, is_git: bool) -
         return found.length, False
     if length := _idiom(tokens, at):
         return length, False
-    row, length = _row_at(tokens, at)
+    row, length = row_at(tokens, at)
+    if told := _take_told(frame, spot, row, length):
+        return told, False
     if (found := flags_at(spot)) and not row:
         flags = [one for one in found.targets if isinstance(one, CommandTarget)]
         frame.flags += [one for one in flags if one.flags]
@@ -143,13 +168,59 @@ def _take(frame: Frame, tokens: Sequence[RuleToken], at: int, *, is_git: bool) -
         return found.length, False
     command = _bare(spot)
     if row and not (command and command.length > length and token.text not in AMBIGUOUS):
-        if spot.before in _NEGATED and length == 1 and row.of("run") and _has_object(spot):
-            return 0, False  # ``don't build features``
-        frame.rows.append(row)
-        return length, bool(row.of("does"))
+        return _take_row(frame, spot, row, length)
     if command and not (command.length == 1 and token.text == "git"):
         frame.commands += [one for one in command.targets if isinstance(one, CommandTarget)]
     return command.length if command else _take_name(frame, spot, is_git=is_git), False
+
+
+def _take_row(frame: Frame, spot: Spot, row: TableRow, length: int) -> tuple[int, bool]:
+    """Take a thing of the table: as what is meant, as the place of it, as the name of a script, or as the verb."""
+    tokens, at = spot.tokens, spot.at
+    if spot.before in _NEGATED and length == 1 and row.of("run") and _has_object(spot):
+        return 0, False  # ``don't build features``
+    if words := script_words(tokens, at, length):
+        frame.scripts.append(PartsTarget(frozenset(map(stem_of, words)), of="script"))
+    if is_place(row, tokens, at):
+        frame.where.append(row)
+        return length, False
+    is_verb = length == 1 and not frame.rows and spot.before in _DENIED_VERB and not row.of("does")
+    if is_verb and not {"or", "and", "nor"} & {token.text for token in tokens}:
+        frame.doing = verb_of(spot.text) or spot.text
+    frame.rows.append(row)
+    return length, bool(row.of("does"))
+
+
+def _take_told(frame: Frame, spot: Spot, row: TableRow | None, length: int) -> int:
+    """Take words that name no thing: a text or a result by what it is of, and ``never log secrets``; return their tokens."""
+    tokens, at = spot.tokens, spot.at
+    taken = result_at(tokens, at) or (length if row and row.name == "commit message" else 0)
+    if taken or spot.token.kind == "word":
+        frame.is_of_texts = frame.is_of_texts or is_of_texts(tokens, at, max(taken, 1))
+    if taken and not (row and row.calls and length >= taken):
+        return taken
+    is_verb = spot.before in (*_NEGATED, "or", "ever") and spot.follower not in ("", "in", "into", "on", "onto", "out")
+    if spot.text == "log" and length == 1 and is_verb:
+        frame.verbs.append("log")
+        return 1
+    return 0
+
+
+def _place(frame: Frame) -> None:
+    """Settle what is only a place: beside an object it is none of what is forbidden, alone it is its files."""
+    if frame.is_of_texts or any("commit" in row.of("does") for row in frame.where):
+        said = [one for one in frame.commands if len(one.words) > 1 and one.words[0] not in PROGRAMS]
+        frame.commands = [one for one in frame.commands if one not in said]
+        frame.others += [NamedThing("text", (TextTarget(" ".join(one.words).lower()),), 1) for one in said]
+    is_object = frame.has_things or bool(frame.words)
+    for row in frame.where:
+        frame.is_of_texts = frame.is_of_texts or (is_object and is_text(row))
+        if set(row.of("does")) & {"commit", "merge", "push"}:
+            frame.rows += [row] if frame.paths or frame.rows or not is_object else []
+        elif not is_object and row.of("harm") and set(frame.verbs) & {"run", "comment", "close"}:
+            frame.rows.append(row)
+        elif not is_object and row.of("files") and (frame.mood != "forbid" or set(frame.verbs) & _FILED):
+            frame.rows.append(of_files(row))
 
 
 def _take_name(frame: Frame, spot: Spot, *, is_git: bool) -> int:
@@ -183,13 +254,15 @@ def _is_odd(raw: str) -> bool:
 def _has_object(spot: Spot) -> bool:
     """Return whether a verb is done to something that nothing is known of."""
     text = spot.follower
+    if text == "private":
+        return True
     return (
         bool(text)
         and text.isalpha()
         and text not in STOPS
         and not is_filler(stem_of(text))
         and not verb_of(text)
-        and _row_at(spot.tokens, spot.at + 1)[0] is None
+        and row_at(spot.tokens, spot.at + 1)[0] is None
         and not is_mood_word(text)
     )
 
@@ -247,7 +320,7 @@ def _tool(spot: Spot) -> NamedThing | None:
 
 
 def _code(frame: Frame, spot: Spot) -> int:
-    row, length = _row_at(spot.tokens, spot.at)
+    row, length = row_at(spot.tokens, spot.at)
     found = named_at(spot)
     if row and (found is None or found.kind not in ("command", "path", "flag", "branch")):
         frame.rows.append(row)
@@ -267,21 +340,6 @@ def _code(frame: Frame, spot: Spot) -> int:
     return 1
 
 
-def _row_at(tokens: Sequence[RuleToken], at: int) -> tuple[TableRow | None, int]:
-    """Return the row of the longest name that begins at a place, and its tokens."""
-    stems: list[str] = []
-    best: tuple[TableRow | None, int] = (None, 0)
-    for step in range(LONGEST_NAME):
-        if at + step >= len(tokens) or tokens[at + step].kind not in ("word", "code"):
-            break
-        stems += [stem_of(part) for part in re.split(r"[\s_:-]+", tokens[at + step].text[:80].lstrip(".")) if part]
-        if len(stems) > LONGEST_NAME:
-            break
-        if row := table().get(tuple(stems)):
-            best = (row, step + 1)
-    return best
-
-
 def _unknown(frame: Frame, token: RuleToken, *, is_denied: bool) -> str:
     """Keep a word that nothing is known of, or take its verb; return the word if it is kept."""
     text = token.text
@@ -293,7 +351,7 @@ def _unknown(frame: Frame, token: RuleToken, *, is_denied: bool) -> str:
         frame.rows.append(table()[stems_of(_STATEMENTS[text])])
         return ""
     if does := verb_of(text):
-        frame.verbs.append(does)
+        frame.verbs += [does] if text not in ("do", "does") else []
         return ""
     if text in _DENIED and (is_denied or text.endswith("ed")):
         frame.verbs.append("kill")
@@ -322,21 +380,6 @@ def _unknown(frame: Frame, token: RuleToken, *, is_denied: bool) -> str:
 def _ambiguous(frame: Frame, tokens: Sequence[RuleToken]) -> None:
     """Take a program whose name is a plain word, if the clause names nothing else."""
     for token in tokens[:4]:
-        if token.text in (
-            "black",
-            "make",
-            "fly",
-            "meson",
-            "nano",
-            "screen",
-            "rails",
-            "vault",
-            "consul",
-            "expo",
-            "flask",
-            "tilt",
-            "nomad",
-            "ed",
-        ):
+        if token.text in _PLAIN_PROGRAMS:
             frame.commands.append(command_target([token.text]))
             return

@@ -130,7 +130,14 @@ def limit_at(now: Clause, spot: Spot) -> int:
         now.conditional = True
     is_command = now.names("command")
     now.joins = now.joins or (spot.text in _BY and is_command)
-    if spot.text in ("in", "inside") and is_command:
+    if f"{spot.text} {spot.follower}" in ("in parallel", "at once", "as root") or spot.text in (
+        "concurrently",
+        "blindly",
+        "twice",
+        "repeatedly",
+    ):
+        now.conditional = True
+    if spot.text in ("in", "inside") and (is_command or now.names("server") or now.names("run")):
         now.conditional = now.conditional or any(one.text in IN_CODE for one in spot.tokens[spot.at + 1 : spot.at + 4])
     if spot.text in ("on", "for", "in", "inside", "against") and now.mentions and now.mentions[-1].named.kind == "tool":
         now.conditional = True

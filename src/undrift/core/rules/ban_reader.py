@@ -31,6 +31,7 @@ from undrift.core.rules.ban_marks import RuleToken, SentenceMark, mark_at
 from undrift.core.rules.ban_objects import named_at
 from undrift.core.rules.ban_places import is_written
 from undrift.core.rules.ban_spot import NamedThing, Spot
+from undrift.core.rules.ban_where import is_behind_place, is_told_of, result_at
 from undrift.core.rules.ban_words import verb_of, words_in
 from undrift.core.rules.banned import bans_of_clause
 from undrift.core.rules.targets import PathTarget, Target
@@ -51,6 +52,9 @@ _ALL = words_in(
     leave hands stay keep"""
 )
 _NOT = frozenset({"not", "don't", "dont", "never", "can't", "cannot"})
+_DOINGS = words_in("tests full-tests run migrations verb pull issue")
+"""The kinds of things that are done: behind ``in`` or ``for`` they only say where."""
+
 _SPARING = words_in("command flag path project branch tool host service")
 """The kinds of things that, allowed in one clause, are allowed in all."""
 
@@ -98,6 +102,8 @@ class BanReader:
         self._is_conditional = False
         self._sentence += 1
         text = " ".join(token.text for token in tokens)
+        if is_told_of(text) and " and " not in text and all(token.kind in ("word", "code") for token in tokens):
+            return
         self._awaits_mine = MINE.search(text) is not None
         whole, at = tuple(tokens), 0
         while at < len(whole):
@@ -165,6 +171,8 @@ class BanReader:
 
     def _is_none(self, mark: SentenceMark, spot: Spot) -> bool:
         """Return whether words that look like a mark turn nothing here: ``has not changed`` forbids nothing."""
+        if mark.kind == "forbid" and spot.text in ("stop", "quit") and spot.before in _NOT:
+            return True
         if mark.kind == "forbid" and spot.text == "not":
             return spot.before in _TOLD
         if mark.kind == "forbid" and spot.text in _MODALS and is_of_another(self._now):
@@ -313,9 +321,13 @@ class BanReader:
         if now.mood == "forbid" and not now.verbs and spot.text == "new" and spot.follower in ("file", "files"):
             now.verbs = ["create"]
             return 2
-        if length := limit_at(now, spot):
+        if length := limit_at(now, spot) or result_at(spot.tokens, spot.at):
+            now.tail.append(spot.text)
             return length
         named = named_at(spot)
+        if named is not None and named.kind in _DOINGS and now.verbs and is_behind_place(spot.tokens, spot.at):
+            now.tail.append(spot.text)
+            return named.length
         if named is not None and does and not is_noun and not now.verbs and named.kind in ("verb", "tests"):
             named = None if named.length == 1 else named
         if named is not None:

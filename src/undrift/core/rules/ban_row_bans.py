@@ -33,6 +33,9 @@ _BY_VERB = {
     "approve": ("run",), "close": ("close", "harm", "server", "tool"), "merge": ("merge",), "spawn": ("does", "run", "tool"), "discard": ("harm",),
     "prune": ("harm",), "reset": ("harm", "delete"), "revert": ("harm",), "work": ("harm", "does"),
 }  # fmt: skip
+_SURE = frozenset({"create", "delete", "merge"})
+"""The verbs whose line of a row is all that they mean."""
+
 _WRITES = frozenset({"change", "touch", "create", "delete", "comment", "close", "move", "merge", "publish"})
 _FILED = ("change", "touch", "delete", "move", "read", "work", "discard", "revert", "reset")
 
@@ -119,13 +122,17 @@ def _keys(row: TableRow, mood: str, known: Sequence[str]) -> tuple[list[str], fr
         has_use = any(row.of(key) for key in _USED)
         return [*_USED, *(() if has_use else _CHANGED)], frozenset() if has_use else change, False
     keys = [
-        key for verb in known for key in _BY_VERB[verb] if not (key == "harm" and verb == "delete" and row.of("delete"))
+        key
+        for verb in known
+        for key in _BY_VERB[verb]
+        if not (key == "harm" and verb in _SURE and row.of(verb))
+        and not (key == "run" and verb == "comment" and row.of("send"))
     ]
     files = frozenset(does for verb in known if verb in _FILED for does in TO_FILES.get(verb, ()))
     if "create" in known:
         if not any(row.of(key) for key in ("create", "harm", "text")):
-            keys += _USED
-            files |= frozenset({"create"}) if not any(row.of(key) for key in _USED) else frozenset()
+            keys += () if row.of("files") else _USED
+            files |= frozenset({"create"}) if row.of("files") else frozenset()
         elif row.of("files"):
             files |= {"create"}
     elif not files and not any(row.of(key) for key in keys):

@@ -4,16 +4,18 @@ Law: a row has every name that people have for a thing, and every call that chan
 about the words around a thing: those are of `undrift.core.rules.ban_moods`.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
 from undrift.core.rules.ban_act_rows import ACT_ROWS
 from undrift.core.rules.ban_concepts import ACTS, GROUPS, PLACES
 from undrift.core.rules.ban_file_rows import FILE_ROWS
+from undrift.core.rules.ban_marks import RuleToken
 from undrift.core.rules.ban_stems import stem_of, stems_of
 
-__all__ = ["LONGEST_NAME", "TableRow", "subcommands", "table"]
+__all__ = ["LONGEST_NAME", "TableRow", "row_at", "subcommands", "table"]
 
 LONGEST_NAME = 4
 """The most words of a name."""
@@ -62,6 +64,27 @@ def table() -> Mapping[tuple[str, ...], TableRow]:
         row = TableRow(names.partition(",")[0], calls)
         found |= {stems_of(name): row for name in names.split(", ")}
     return found
+
+
+_PACKED = ("install", "package", "npm", "pip", "tool")
+"""Words before which ``global`` is about what is installed."""
+
+
+def row_at(tokens: Sequence[RuleToken], at: int) -> tuple[TableRow | None, int]:
+    """Return the row of the longest name that begins at a place, and its tokens."""
+    stems: list[str] = []
+    if tokens[at].text == "global" and at + 1 < len(tokens) and not tokens[at + 1].text.startswith(_PACKED):
+        return (None, 0)
+    best: tuple[TableRow | None, int] = (None, 0)
+    for step in range(LONGEST_NAME):
+        if at + step >= len(tokens) or tokens[at + step].kind not in ("word", "code"):
+            break
+        stems += [stem_of(part) for part in re.split(r"[\s_:-]+", tokens[at + step].text[:80].lstrip(".")) if part]
+        if len(stems) > LONGEST_NAME:
+            break
+        if row := table().get(tuple(stems)):
+            best = (row, step + 1)
+    return best
 
 
 _COMMANDS = frozenset(

@@ -209,6 +209,7 @@ def _of_run(one: NamedThing, verb: str, spared: Spared, clause: Clause) -> Ban |
     if one.kind == "server":
         alone = ("vite", "next", "nodemon")
         commands = tuple(replace(target, bare=target.words in tuple((name,) for name in alone)) for target in commands)
+    commands = tuple(replace(target, bare=target.bare or target.words == ("make",)) for target in commands)
     if one.kind == "full-tests":
         commands = tuple(replace(target, bare=True) for target in commands)
     return Ban(_RUN, commands, spared)

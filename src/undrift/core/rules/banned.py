@@ -89,6 +89,13 @@ def _limited(ban: Ban, clause: Clause, mentions: Sequence[Said]) -> Ban:
     )
     if also and clause.outside and all(isinstance(target, PathTarget) for target in also):
         return replace(ban, spared=(*ban.spared, *also))
+    if clause.outside and not also:
+        is_away = bool({"world", "network", "internet"} & set(clause.tail))
+        return (
+            replace(ban, targets=tuple(replace(one, remote=True) for one in commands))
+            if is_away
+            else Ban(frozenset({"none"}))
+        )
     return replace(ban, also=also)
 
 

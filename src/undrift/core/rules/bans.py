@@ -18,8 +18,8 @@ __all__ = ["bans_of"]
 
 _MOST_BANS = 40
 _BY_HAND = re.compile(r"\b(?:by hand|manually|hand[ -]?(?:edit|writ|cod|tweak|fix|patch)\w*)\b")
-_MADE = DoesTarget(frozenset({"made"}))
-"""The files that a generator writes: who forbids to change them by hand allows it."""
+_MADE = DoesTarget(frozenset({"made", "listed"}))
+"""The files that a generator or a package manager writes: who forbids to change them by hand allows it."""
 
 _SLEEP = re.compile(
     r"sleep\w{0,4}\b.{0,40}?\b(?:longer|more|over|above|beyond)\b(?: than)?\s+(\d{1,5})\s*(s|sec|secs|seconds?|m|min|mins|minutes?)?\b"

@@ -17,7 +17,9 @@ __all__ = [
     "has_flag",
     "has_known_options",
     "inner_command",
+    "only_checks",
     "operands_of",
+    "script_run",
 ]
 
 SHELLS = frozenset({"bash", "dash", "fish", "ksh", "sh", "zsh"})
@@ -317,6 +319,30 @@ def _same(words: Sequence[str], flag: str) -> frozenset[str]:
             if flag in names:
                 return names
     return frozenset({flag})
+
+
+_INTERPRETERS = SHELLS | words_in(". source python node ts-node tsx deno php ruby perl bun")
+_CHECKS: Mapping[str, frozenset[str]] = {
+    **dict.fromkeys(SHELLS, frozenset({"-n"})), "node": frozenset({"--check", "-c"}), "php": frozenset({"-l"}),
+    "ruby": frozenset({"-c"}), "perl": frozenset({"-c"}),
+}  # fmt: skip
+"""The options with which a program only reads whether a script could be run."""
+
+
+def only_checks(words: Sequence[str]) -> bool:
+    """Say whether a command only checks a script: ``bash -n release.sh``."""
+    options = list(itertools.takewhile(lambda word: word[:1] == "-", words[1:]))
+    return any(has_flag((words[0], *options), flag) for flag in _CHECKS.get(words[0], ()))
+
+
+def script_run(words: Sequence[str]) -> str:
+    """Return the name of the script that a command runs, without its folder; the program itself, if it runs no other."""
+    program, *others = words
+    if program not in _INTERPRETERS:
+        return program
+    operands = operands_of(program, others)
+    is_module = program == "python" and "-m" in others[:3]
+    return "" if is_module or not operands or only_checks(words) else operands[0].rpartition("/")[2]
 
 
 TALKERS = words_in(

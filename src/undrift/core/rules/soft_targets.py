@@ -5,10 +5,10 @@ Law: all of the words must be there, and as whole parts: ``payments`` is a part 
 
 from dataclasses import dataclass
 
-from undrift.core.rules.ban_stems import parts_of
+from undrift.core.rules.ban_stems import parts_of, stem_of
 from undrift.core.rules.ban_words import words_in
 from undrift.core.rules.effects import Effect
-from undrift.core.rules.programs import TALKERS
+from undrift.core.rules.programs import TALKERS, only_checks, script_run
 
 __all__ = ["DoesTarget", "PartsTarget"]
 
@@ -33,13 +33,15 @@ _SHOWS = words_in(
     cat tree outdated why search inspect ps images diff plan validate events top history --describe explain"""
 )
 _WORDS = 5
+_ENDINGS = frozenset(map(stem_of, words_in("sh bash zsh py js mjs ts rb pl php ps bat cmd script scripts run do")))
+"""The parts of a script's name that do not tell which it is."""
 
 
 @dataclass(frozen=True, slots=True)
 class PartsTarget:
     """Files, or calls, in whose names all of some words are parts.
 
-    `of`: ``path``; ``call``; ``act``, one of the words begins the name of what a program does; ``program``, one of them is the program.
+    `of`: ``path``; ``call``; ``script``, they are the name of a script that is run; ``act``, one of the words begins the name of what a program does; ``program``, one of them is the program.
     """
 
     words: frozenset[str]
@@ -54,7 +56,7 @@ class PartsTarget:
                 and not (self.of != "act" and _is_shown(effect.words))
                 and self._is_run(effect.words)
             )
-        if "tool" not in effect.does or "shell" in effect.does or self.of == "program":
+        if "tool" not in effect.does or "shell" in effect.does or self.of in ("program", "script"):
             return False
         if self.of == "act":
             return self._is_act(parts_of(effect.tool))
@@ -69,10 +71,13 @@ class PartsTarget:
         program = words[0]
         if self.of == "program":
             return program.removesuffix(".py").lower() in self.words
+        if self.of == "script":
+            name = "" if program in _TALKERS else script_run(words)
+            return bool(name) and len(name) < 80 and parts_of(name) - _ENDINGS == self.words
         if self.of == "act":
             names = [word for word in words[1:8] if len(word) < 60 and " " not in word]
             return program in _MANY and self._is_act(frozenset(part for word in names[:4] for part in parts_of(word)))
-        if program in _TALKERS:
+        if program in _TALKERS or only_checks(words):
             return False
         plain = [word for word in words[1:12] if word[:1] != "-" and len(word) < 80 and " " not in word][:_WORDS]
         if len(self.words) == 1 and program not in _RUNNERS:

@@ -12,7 +12,7 @@ from undrift.core.rules.ban_stems import parts_of, stem_of
 from undrift.core.rules.ban_words import words_in
 from undrift.core.rules.effects import Effect, placed
 from undrift.core.rules.git_effects import changes_repository
-from undrift.core.rules.programs import SHELLS, SHOWING, TALKERS, has_flag, has_known_options, operands_of
+from undrift.core.rules.programs import SHELLS, SHOWING, TALKERS, has_flag, has_known_options, only_checks, operands_of
 from undrift.core.rules.soft_targets import DoesTarget, PartsTarget
 from undrift.core.rules.text_targets import DependTarget, SqlTarget, TextTarget, WordTarget
 from undrift.profiles import bare_name
@@ -125,7 +125,7 @@ class CommandTarget:
             return effect.words[0] == "sudo" or "sudo" in effect.before
         if len(self.words) == 1 and not self.flags and self.words[0] in effect.before:
             return True
-        if not self._begins(effect.words) or (not self.flags and _is_idle(effect.words)):
+        if not self._begins(effect.words) or (not self.flags and self._is_idle(effect.words)):
             return False
         if not self.words and effect.words[0] in TALKERS:
             return False
@@ -138,6 +138,11 @@ class CommandTarget:
         if self.changes and not _changes(effect):
             return False
         return all(self._flag(effect.words, flag) for flag in self.flags)
+
+    def _is_idle(self, words: Sequence[str]) -> bool:
+        """Return whether the command only tells what there is; what a script does with ``--dry-run`` is not known."""
+        is_script = len(self.words) == 1 and self.words[0].endswith(_SCRIPTS)
+        return _is_idle([word for word in words if not (is_script and word.startswith("--dry"))])
 
     def _is_another(self, program: str) -> bool:
         """Return whether a program is plainly another one; most are, so this is asked first."""
@@ -163,7 +168,8 @@ class CommandTarget:
         operands = operands_of(program, others)
         if program == "git" and others:
             operands = [word for word in operands if word]
-        if self.bare and any(word.rstrip("/") not in _WHOLE for word in operands[len(more) :]):
+        whole = _WHOLE if program != "make" else ("all",)
+        if self.bare and any(word.rstrip("/") not in whole for word in operands[len(more) :]):
             return False
         if self.holds_operand and len(operands) <= len(more):
             return False
@@ -180,15 +186,21 @@ class CommandTarget:
 
     def _is_script(self, words: Sequence[str]) -> bool:
         """Return whether a runner is given this name: ``npm run deploy``, ``make deploy``, ``bash deploy.sh``."""
-        if len(self.words) != 1 or self.bare or self.holds_operand or words[0] not in _SCRIPT_RUNNERS:
+        if not self.words or self.bare or self.holds_operand or words[0] not in _SCRIPT_RUNNERS:
             return False
-        operands = operands_of(words[0], words[1:])
+        name, *more = self.words
+        if more and not name.endswith(_SCRIPTS):
+            return False
+        operands = [] if only_checks(words) else operands_of(words[0], words[1:])
         place = 1 if operands[:1] in (["run"], ["tool"]) else 0
-        return any(
-            one.rpartition("/")[2] == self.words[0] or one == self.words[0] for one in operands[place : place + 1]
+        is_named = any(
+            one in (name, name.removeprefix("./")) or one.rpartition("/")[2] == name
+            for one in operands[place : place + 1]
         )
+        return is_named and operands[place + 1 : place + 1 + len(more)] == more
 
 
+_SCRIPTS = (".sh", ".bash", ".zsh", ".py", ".js", ".ts", ".rb", ".pl", ".ps1")
 _MANY_TARGETS = words_in("ant fab gradle gradlew idf.py invoke just make mvn ninja nox rake sbt task")
 """Programs that do several things in one command."""
 
@@ -246,6 +258,7 @@ _SCRIPT_RUNNERS = frozenset(
         "ruby",
         "perl",
         "source",
+        ".",
         *SHELLS,
     }
 )
