@@ -32,7 +32,7 @@ class _Work:
         self._cpu_s = 0.0
         self.began_s: float | None = None
         """None: no thread has taken it yet."""
-        self.seen_s, self.moved_s = 0.0, time.monotonic()  # the work at the last look that saw some, and its time
+        self.seen_s, self.moved_s = 0.0, time.monotonic()  # the work at the last look, and the time of the last that saw some
         self.found: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self.timer: asyncio.TimerHandle | None = None
         self.job: Future[Any] | None = None
@@ -134,7 +134,8 @@ class Workers:
         now_s = time.monotonic()
         worked_s = work.worked_s(now_s)
         if worked_s - work.seen_s >= _LEAST_SHARE * self._deadline_s / _LOOKS:
-            work.moved_s, work.seen_s = now_s, worked_s
+            work.moved_s = now_s
+        work.seen_s = worked_s  # else what looking for a lock needs would add up to work
         can_move = work.began_s is None and self.overdue < self._count
         is_stuck = now_s - work.moved_s >= self._deadline_s and not can_move
         if not (is_stuck or worked_s >= self._deadline_s or now_s >= until_s):
