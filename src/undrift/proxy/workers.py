@@ -32,10 +32,8 @@ class _Work:
         self._cpu_s = 0.0
         self.began_s: float | None = None
         """None: no thread has taken it yet."""
-        self.seen_s, self.moved_s = (
-            0.0,
-            time.monotonic(),
-        )  # the work at the last look, and the time of the last that saw some
+        self.seen_s = 0.0  # the work at the last look
+        self.moved_s = time.monotonic()  # the last look that saw some
         self.found: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self.timer: asyncio.TimerHandle | None = None
         self.job: Future[Any] | None = None
