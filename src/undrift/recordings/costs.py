@@ -17,7 +17,7 @@ from undrift.transcripts import HEAD_LINES, Recording
 from undrift.transcripts.figures import figures
 from undrift.values.usage import HOUR_S, PromptUsage
 
-__all__ = ["RecordedCost", "cost_of", "costs_in"]
+__all__ = ["RecordedCost", "cost_of", "costs_in", "prompt_usd", "written_usd"]
 
 _LIVE_MS = 24 * 3_600_000
 """A session that was used longer ago is hardly the next one that is used."""
@@ -49,7 +49,7 @@ class RecordedCost:
 
     def notices(self, now_ms: int) -> tuple[Notice, ...]:
         """Return the sentences that are true now, however long ago the session was used."""
-        return guard(self.watch, now_ms, lambda model, life: _written_usd(model, life, self.models))
+        return guard(self.watch, now_ms, lambda model, life: written_usd(model, life, self.models))
 
     def is_live(self, now_ms: int) -> bool:
         """Tell whether the session was used in the last day."""
@@ -105,7 +105,7 @@ def cost_of(
         tokens=sum(one.prompt_tokens for one in prompts),
         usd=sum(known) if len(known) == len(prices) else None,
         watch=watched(
-            events, lambda model, life: _written_usd(model, life, models), CacheWatch.before(found.prompts[0])
+            events, lambda model, life: written_usd(model, life, models), CacheWatch.before(found.prompts[0])
         ),
         models=models,
     )
@@ -117,19 +117,31 @@ def _head(file: TextIO) -> Recording:
     return transcripts.read(lines)
 
 
-def _written_usd(model: str, life_seconds: int, models: Sequence[Model]) -> float | None:
+def written_usd(model: str, life_seconds: int, models: Sequence[Model]) -> float | None:
+    """Return the price of a million tokens that are written for so long; None: unknown."""
     return lookup(model, models).written_usd_per_million(life_seconds)
 
 
 def _usd(prompt: PromptUsage, models: Sequence[Model]) -> float | None:
     """Return the price of a prompt; None: unknown."""
-    row = lookup(prompt.model, models)
+    causes = prompt_usd(prompt, 0, prompt.model, models)
+    return None if causes is None else sum(causes)
+
+
+def prompt_usd(
+    prompt: PromptUsage, lost_tokens: int, model: str, models: Sequence[Model]
+) -> tuple[float, float, float] | None:
+    """Return the price of a prompt in US dollars: of what was read, of what is new, and of what was written again.
+
+    `lost_tokens`: of the prompt, what stood in the cache before and was written again. None: the model has no price.
+    """
+    row = lookup(model, models)
     if row.input_usd_per_million is None:
         return None
     written = prompt.written_tokens + prompt.written_long_tokens
     plain = max(0, prompt.prompt_tokens - prompt.cached_tokens - written)
-    tokens = row.read_ratio * prompt.cached_tokens + plain
-    tokens += (
-        row.write_ratio_for(None) * prompt.written_tokens + row.write_ratio_for(HOUR_S) * prompt.written_long_tokens
-    )
-    return tokens * row.input_usd_per_million / 1_000_000
+    fresh = plain + row.write_ratio_for(None) * prompt.written_tokens
+    fresh += row.write_ratio_for(HOUR_S) * prompt.written_long_tokens
+    again = fresh * min(1.0, lost_tokens / max(1, plain + written))
+    rate = row.input_usd_per_million / 1_000_000
+    return row.read_ratio * prompt.cached_tokens * rate, (fresh - again) * rate, again * rate

@@ -10,14 +10,15 @@ from typing import Any
 
 from undrift.core.guard import Balance, CacheWatch
 from undrift.errors import StoreError
+from undrift.recordings.costs import prompt_usd
 from undrift.settings.model_table import Model, lookup
 from undrift.values.clock import day_of, now_ms
-from undrift.values.usage import HOUR_S, PromptUsage
+from undrift.values.usage import PromptUsage
 from undrift.web.source import PageSource
 from undrift.web.watching import WatchedSession
 from undrift.window.ledgers import stored_ledgers
 
-__all__ = ["bill", "priced_prompts", "prompt_usd"]
+__all__ = ["bill", "priced_prompts"]
 
 _DAY_MS = 86_400_000
 _DAYS = 7
@@ -69,25 +70,6 @@ def priced_prompts(
         watch = watch.then(event, lambda *_: None)
         if isinstance(event, PromptUsage):
             yield event, prompt_usd(event, lost, event.model or one.model, models)
-
-
-def prompt_usd(
-    prompt: PromptUsage, lost_tokens: int, model: str, models: Sequence[Model]
-) -> tuple[float, float, float] | None:
-    """Return the price of a prompt in US dollars: of what was read, of what is new, and of what was written again.
-
-    `lost_tokens`: of the prompt, what stood in the cache before and was written again. None: the model has no price.
-    """
-    row = lookup(model, models)
-    if row.input_usd_per_million is None:
-        return None
-    written = prompt.written_tokens + prompt.written_long_tokens
-    plain = max(0, prompt.prompt_tokens - prompt.cached_tokens - written)
-    fresh = plain + row.write_ratio_for(None) * prompt.written_tokens
-    fresh += row.write_ratio_for(HOUR_S) * prompt.written_long_tokens
-    again = fresh * min(1.0, lost_tokens / max(1, plain + written))
-    rate = row.input_usd_per_million / 1_000_000
-    return row.read_ratio * prompt.cached_tokens * rate, (fresh - again) * rate, again * rate
 
 
 def _saved(source: PageSource) -> dict[str, Any]:

@@ -25,8 +25,10 @@ def left(source: PageSource, query: Mapping[str, str]) -> dict[str, Any]:
     """Return what left a session's window, the newest first. `query`: ``key``."""
     one = source.session(query.get("key", ""))
     rows = left_rows(source, one)
-    for row in rows[:_MOST_ROWS]:
-        row["what"], row["line"] = _shown(source, one, row)
+    with source.store(source.place(one.folder)) as store:
+        if store is not None:
+            for row in rows[:_MOST_ROWS]:
+                row["what"], row["line"] = _shown(store, row["ref"])
     return {"rows": rows[:_MOST_ROWS], "count": len(rows), "tokens": sum(row["tokens_saved"] for row in rows)}
 
 
@@ -34,8 +36,9 @@ def left_rows(source: PageSource, one: WatchedSession) -> list[dict[str, Any]]:
     """Return the decisions about a session, the newest first; none if undrift does not manage it."""
     found: list[dict[str, Any]] = []
     with source.store(source.place(one.folder)) as store:
+        if store is None:
+            return []
         for session_id in _ids(store, one):
-            assert store is not None
             times = _times(store, session_id)
             for decision in store.decisions(session_id).values():
                 at = str(decision.detail.get("at", ""))
@@ -43,9 +46,9 @@ def left_rows(source: PageSource, one: WatchedSession) -> list[dict[str, Any]]:
     return sorted(found, key=lambda row: -row["at_ms"])
 
 
-def _ids(store: Store | None, one: WatchedSession) -> list[str]:
+def _ids(store: Store, one: WatchedSession) -> list[str]:
     """Return our ids of a client's session: that of the hooks, and that of the gateway."""
-    return [] if store is None else [row.session_id for row in store.sessions() if one.is_named(row.session_id)]
+    return [row.session_id for row in store.sessions() if one.is_named(row.session_id)]
 
 
 def _times(store: Store, session_id: str) -> dict[str, int]:
@@ -71,14 +74,11 @@ def _row(decision: Decision, session_id: str, at_ms: int) -> dict[str, Any]:
     }
 
 
-def _shown(source: PageSource, one: WatchedSession, row: Mapping[str, Any]) -> tuple[str, str]:
+def _shown(store: Store, ref: str) -> tuple[str, str]:
     """Return what a block is and its first line; a destroyed or damaged one has none."""
-    with source.store(source.place(one.folder)) as store:
-        if store is None:
-            return "", ""
-        try:
-            entry = store.original(row["ref"]).entry
-        except (RecallError, StoreError):
-            return "no longer stored", ""
+    try:
+        entry = store.original(ref).entry
+    except (RecallError, StoreError):
+        return "no longer stored", ""
     line = next((text for text in entry.content.splitlines() if text.strip()), "")
     return label(entry.what, _LINE_CHARACTERS), label(mask(line[:4_000]).text, _LINE_CHARACTERS)

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from undrift.core.text.safe_lines import label
 from undrift.core.text.secrets import mask
-from undrift.errors import InputError, StoreError
+from undrift.errors import InputError
 from undrift.recordings.files import Homes, own_sessions
 from undrift.settings.model_table import Model
 from undrift.stores.contract import Store
@@ -108,8 +108,5 @@ class PageSource:
         if not engine_of(place).is_there(place):
             yield None
             return
-        try:
-            with open_store(place, Scope(), create=False) as store:
-                yield store
-        except FileNotFoundError as error:
-            raise StoreError(f"{place.records}: there is no store") from error
+        with open_store(place, Scope(), create=False) as store:
+            yield store

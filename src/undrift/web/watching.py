@@ -18,6 +18,7 @@ from undrift.core.guard import CacheWatch, watched
 from undrift.core.text.tokens import characters_per_4
 from undrift.errors import TranscriptError
 from undrift.profiles import PROFILES
+from undrift.recordings.costs import written_usd
 from undrift.settings.model_table import Model, lookup
 from undrift.transcripts.figures import FiguresReader, RecordedFigures
 from undrift.values.window import ContextEntry
@@ -116,7 +117,7 @@ class WatchedSession:
         return tokens * ratio * row.input_usd_per_million / 1_000_000
 
     def _written_usd(self, model: str, life_seconds: int) -> float | None:
-        return lookup(model, self._models).written_usd_per_million(life_seconds)
+        return written_usd(model, life_seconds, self._models)
 
     def _begin(self) -> None:
         self._head.clear()

@@ -130,8 +130,8 @@ def rules_text(lacking: Sequence[LackingWords], *, budget_tokens: int, count: Ca
     rules = [one.text for one in lacking if one.is_rule]
     newest = dict.fromkeys(_newest(rules, room, size), "!")
     left = min(room - sum(map(size, newest)), int(_SAID_SHARE * room))
-    likely = dict.fromkeys(likely_first([one.text for one in lacking if not one.is_rule], left, size), "-")
-    lines = [f"{mark} {one.text}" for one in lacking if (mark := (newest | likely).get(one.text))]
+    marks = newest | dict.fromkeys(likely_first([one.text for one in lacking if not one.is_rule], left, size), "-")
+    lines = [f"{marks[one.text]} {one.text}" for one in lacking if one.text in marks]
     out = len(rules) - len(newest)
     left_out = [f"[{out:,} older {'rule is' if out == 1 else 'rules are'} left out here]"] if out else []
     return "\n".join([_HEAD, *left_out, *lines]) if lines else ""

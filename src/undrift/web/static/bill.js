@@ -11,7 +11,7 @@ const ROWS = 12;
 const DAY_MS = 86_400_000;
 const FOOT =
   "Prices of prompts, without answers: the provider’s counts at the model’s price. Days are in UTC. Written again: it stood in the cache before.";
-const RECKONED = [
+const COUNTED = [
   "What was paid for the prompts, compared with the price of sending everything, from the usage of each answer.",
   " Rewrites are what undrift’s own prunes made the provider write again. Fetched again is what left and was read once more.",
 ];
@@ -114,6 +114,6 @@ function balance(found) {
     title,
     h("p.figure", h(total < 0 ? "b.bad" : "b.good", said(total)), ` in ${count(found.sessions, "session")}, of all time`),
     soft(found.text),
-    h("details", h("summary", "How it is reckoned"), h("p", RECKONED), table("The balance", heads, rows.map(([name, value]) => [name, said(value)]))),
+    h("details", h("summary", "How it is counted"), h("p", COUNTED), table("The balance", heads, rows.map(([name, value]) => [name, said(value)]))),
   );
 }
