@@ -165,9 +165,10 @@ def test_connections_without_a_request_take_nobodys_place(upstream: RawUpstream,
 
 def test_many_clients_at_once_are_all_served(upstream: RawUpstream, tmp_path: Path):
     with gateway(tmp_path, upstream.url, most_waiting=5) as server, contextlib.ExitStack() as stack:
-        clients = [stack.enter_context(connected(server)) for _ in range(40)]
-        for client in clients:
-            client.sendall(FIRST + b"connection: close\r\n" + LAST)
+        clients = []
+        for _ in range(40):
+            clients.append(stack.enter_context(connected(server)))
+            clients[-1].sendall(FIRST + b"connection: close\r\n" + LAST)
         assert [to_end(client).split()[1] for client in clients] == [b"200"] * 40
 
 

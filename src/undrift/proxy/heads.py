@@ -18,7 +18,7 @@ __all__ = ["Waiting", "protocol_of"]
 _MOST_BYTES = 64 << 10
 _MOST_HEADERS = 100
 _FRAMING_BYTES = 4  # the colon, the space and the end of a line
-_MOMENT_S = 0.1  # many clients may connect at once, and all are accepted before the first is read
+_MOMENT_S = 0.1  # each has so long: many clients may connect at once, and all are accepted before the first is read
 _LINGER_S = 1.0  # for so long a client that is refused may continue to send, and so much, so that it reads why
 _LINGER_BYTES = 1 << 20
 
@@ -34,23 +34,29 @@ class Waiting:
     def __init__(self, most: int, deadline_s: float) -> None:
         self._most = most
         self.deadline_s = deadline_s
-        self._held: dict[Any, None] = {}
+        self._held: dict[Any, float] = {}  # since when, by the loop's clock
         self._closing: asyncio.TimerHandle | None = None
 
     def add(self, one: Any) -> None:
-        """Note a connection; close the oldest if there are still too many in a moment."""
-        self._held[one] = None
-        if len(self._held) > self._most and self._closing is None:
-            self._closing = asyncio.get_running_loop().call_later(_MOMENT_S, self._close_oldest)
+        """Note a connection; close the oldest if there are still too many when it has had its moment."""
+        self._held[one] = asyncio.get_running_loop().time()
+        self._close_soon()
 
     def discard(self, one: Any) -> None:
         """Forget a connection: its head is whole, or it is closed."""
         self._held.pop(one, None)
 
+    def _close_soon(self) -> None:
+        if len(self._held) > self._most and self._closing is None:
+            oldest_s = next(iter(self._held.values()))
+            self._closing = asyncio.get_running_loop().call_at(oldest_s + _MOMENT_S, self._close_oldest)
+
     def _close_oldest(self) -> None:
         self._closing = None
-        for one in list(self._held)[: max(0, len(self._held) - self._most)]:
+        too_many, until_s = len(self._held) - self._most, asyncio.get_running_loop().time() - _MOMENT_S
+        for one in [one for one, since_s in list(self._held.items())[: max(0, too_many)] if since_s <= until_s]:
             one.close()
+        self._close_soon()
 
 
 def protocol_of(waiting: Waiting) -> type[asyncio.Protocol]:
