@@ -59,7 +59,7 @@ GROUPS: dict[str, tuple[tuple[str, str], ...]] = {
         ("Open and close", "open recognise close"),
         ("A turn", "prepare record budget_price"),
         ("What left", "recall original why find"),
-        ("What stays", "pin scratchpad"),
+        ("What stays", "pin unpin bring_back scratchpad"),
         ("Tasks", "start_task update_task complete_task change_tasks tasks mark"),
         (
             "Memory",

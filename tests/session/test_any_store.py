@@ -188,6 +188,31 @@ def test_a_whole_life_is_the_same_over_both(tmp_path: Path, policy: str):
     assert sum("pruned" in repr(step) for step in one) > 2
 
 
+def test_what_is_pinned_undone_and_brought_back_is_the_same_over_both(tmp_path: Path):
+    def pinning(player: Player) -> None:
+        def pins(number: int) -> str:
+            return player.session.pin("requirements", f"Rule {number}")
+
+        for step in (
+            lambda: player.works(16),
+            lambda: player.session.unpin(pins(1)),
+            lambda: player.session.bring_back(player.refs[0]),
+            lambda: pins(2),
+            lambda: player.works(4),
+            lambda: player.session.unpin(pins(2)),
+            lambda: player.works(9),
+            lambda: pins(2),
+            player.opens_again,
+        ):
+            player.does(step)
+
+    one, other = played(pinning, tmp_path, budget_tokens=900)
+    assert not first_difference(one, other)
+    assert "Brought back by the user" in repr(one)
+    assert sum("Rule 2" in repr(step) for step in one) > 1
+    assert "Rule 1" not in repr(one[4:])
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_any_order_of_steps_is_the_same_over_both(tmp_path: Path, seed: int):
     def at_random(player: Player) -> None:

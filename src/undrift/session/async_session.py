@@ -180,6 +180,8 @@ class AsyncSession(_Awaited, OfOneProcess):
     memories = awaited(Session.memories)
     original = awaited(Session.original)
     pin = awaited(Session.pin)
+    unpin = awaited(Session.unpin)
+    bring_back = awaited(Session.bring_back)
     prepare = awaited(Session.prepare)
     prune_memories = awaited(Session.prune_memories)
     purge = awaited(Session.purge)

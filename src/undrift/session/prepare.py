@@ -25,6 +25,7 @@ from undrift.session.cost_watch import AskedPrompt, CostWatch
 from undrift.session.identity import TAIL, Recognised, note, note_answer
 from undrift.session.inherit import Inheritance
 from undrift.session.ledger import Pricing, SessionLedger
+from undrift.session.pins import due_in
 from undrift.session.standing_rules import StandingRules
 from undrift.session.turn_lines import write_turn
 from undrift.settings.model_table import Model, lookup, model_key, read_models
@@ -133,12 +134,13 @@ class Preparer:
         change = self._cache.believes(key, change)
         changed_from = None if change is None else change.tokens
         pricing = Pricing(known.name, cache, calibration.slope, now_ms, changed_from)
+        rules_due = self._standing.follow(conversation, request.typed_with, budget_tokens=room.budget_tokens)
         turn = replace(
             self._turn(conversation, beside, binding, room, texts, cache),
             idle_ms=self._log.times.idle_ms(key, now_ms),
             changed_from_tokens=changed_from,
             account=self.bills.begin(pricing, before, fixed),
-            rules_due=self._standing.follow(conversation, request.typed_with, budget_tokens=room.budget_tokens),
+            due_pins=(*due_in(self._context, conversation, request.typed_with), *rules_due),
         )
         carried = self._committer.carry_out(turn, conversation, self._renderer(conversation), request)
         warnings += filter(None, [carried.warning])
@@ -369,8 +371,7 @@ class Preparer:
         return []
 
     def _plan_warnings(self, plan: TurnPlan | None, counted: int, budget: int, calibration: Calibration) -> list[str]:
-        found: list[str] = []
-        after = calibration.tokens(counted)
+        found, after = list[str](), calibration.tokens(counted)
         if plan is not None and plan.oversize:
             found.append(f"{plan.oversize} entries left because they could not fit even alone")
             _log.warning("session %.80r: %s", self.id, found[-1])

@@ -19,6 +19,7 @@ from undrift.memory.scopes import ScopedMemories
 from undrift.memory.upkeep import MemoryUpkeep
 from undrift.session.identity import Recognised, recognise
 from undrift.session.memory import SessionMemory
+from undrift.session.pins import SessionPins
 from undrift.session.prepare import Preparer, RecallHint
 from undrift.session.purge import Purger
 from undrift.session.rewind import Timeline
@@ -36,7 +37,7 @@ from undrift.values.closing import Closing, OfOneProcess, in_turn, of_part
 from undrift.values.prepared import Prepared
 from undrift.values.scope import Scope
 from undrift.values.shown import many, quoted
-from undrift.values.window import PINNED_TYPES, ContextEntry, Decision, EntryType, Original
+from undrift.values.window import Decision, Original
 from undrift.window.context import SessionContext
 from undrift.window.originals import original_of
 from undrift.window.request import Request
@@ -88,6 +89,7 @@ class Session(Closing, OfOneProcess):
         self._preparer = Preparer(context, updates, upkeep, recognised, names_recall)
         self.costs = self._preparer.costs
         """The prompt cache, as usage tells it; not for several threads at once."""
+        self._pins = SessionPins(context)
         self._purger = Purger(context, memories)
         # A session that removed nothing may have left its notes.
         self._log.was_empty &= self.scratchpad.is_on and not self.scratchpad.is_there
@@ -115,6 +117,10 @@ class Session(Closing, OfOneProcess):
     start_task = of_part("_tasks", SessionTasks.start_task)
     tasks = of_part("_tasks", SessionTasks.tasks)
     update_task = of_part("_tasks", SessionTasks.update_task)
+
+    bring_back = of_part("_pins", SessionPins.bring_back)
+    pin = of_part("_pins", SessionPins.pin)
+    unpin = of_part("_pins", SessionPins.unpin)
 
     purge = of_part("_purger", Purger.purge)
 
@@ -294,33 +300,6 @@ class Session(Closing, OfOneProcess):
         """Return the price of the fixed budget so far, from reported usage. None means: the budget is auto, or no price is known."""
         budget = self.settings.budget_tokens
         return self._preparer.bills.price_of(budget) if isinstance(budget, int) else None
-
-    @in_turn
-    def pin(self, type: EntryType, text: str) -> str:
-        """Pin a text: every window from now on contains it byte for byte. Return its reference.
-
-        Before the first answer it goes into the first user message, else to the tail, and stays there. The same type
-        and text again is the same pin.
-
-        Args:
-            type: One of `PINNED_TYPES`.
-            text: Not empty. A secret in it is masked in the window and on disk (setting `mask_secrets`).
-
-        Raises:
-            InputError: Another type, or an empty text.
-            StoreError: It could not be written; nothing is pinned.
-
-        >>> ref = session.pin("requirements", "All public names carry units.")
-        >>> session.recall(ref)
-        'All public names carry units.'
-        """
-        if type not in PINNED_TYPES:
-            raise InputError(f"a pin's type must be one of {sorted(PINNED_TYPES)}, not {type!r}")
-        if not isinstance(text, str) or not text.strip():
-            raise InputError("a pin's text must be a string with something in it")
-        at_ms = self._context.clock.tick()
-        entry = ContextEntry(f"pin:{ref_of(type, text)}", type, text, self._context.count(text), at_ms)
-        return self._log.pin(entry, at_ms=at_ms)
 
     @in_turn
     def recall(self, ref: str) -> str:

@@ -63,32 +63,32 @@ class StandingRules:
         self._log = context.log
         self._read: WeakKeyDictionary[Conversation, _SearchedHistory] = WeakKeyDictionary()
 
-    def follow(self, conversation: Conversation, client: str, *, budget_tokens: int) -> tuple[str, str] | None:
-        """Return the pin with the rules that this history lacks, and the chain id of its place. None means: nothing is due.
+    def follow(self, conversation: Conversation, client: str, *, budget_tokens: int) -> tuple[tuple[str, str], ...]:
+        """Return the pin with the rules that this history lacks, and the chain id of its place; empty if nothing is due.
 
         `client`: the user agent of the request; empty if no person types in this conversation.
         """
         profile = profile_of(client) if client else None
         if profile is None or not (profile.is_typed and conversation.offers_tools):
-            return None
+            return ()
         reading = self._reading(conversation)
         window = conversation.window
         self._look(reading, window)
         if reading.is_given or (reading.summary_at is None and window.first_unseen):
-            return None
+            return ()
         reading.is_given = _is_given(window, reading.summary_at or 0)
         anchor = _anchor(window, reading.summary_at or 0)
         if reading.is_given or anchor is None:
-            return None
+            return ()
         try:
             for other in list(self._read):
                 self._hear(other)
             ref = self._pin(conversation, budget_tokens, is_new=reading.summary_at is not None)
         except (StoreError, OSError) as error:
             _log.error("session %.80r: a new history gets no rules: %s", self._context.id, error)
-            return None
+            return ()
         reading.is_given = not ref
-        return (ref, anchor) if ref else None
+        return ((ref, anchor),) if ref else ()
 
     def answered(self, conversation: Conversation | None) -> None:
         """Write down what was typed about rules, up to the newest answer in a history; never raises."""

@@ -10,6 +10,7 @@ from collections.abc import Set as AbstractSet
 from itertools import takewhile
 
 from undrift.core.text.refs import ref_of
+from undrift.core.window.additions import is_loose, loosened
 from undrift.core.window.log import PLACED, place_of, taken_at
 from undrift.errors import StoreCorrupt
 from undrift.values.window import ContextEntry, Decision, Original
@@ -20,11 +21,23 @@ __all__ = ["Decisions"]
 class Decisions:
     """Every decision of a session: removed or shortened entries, and the places of pins and notes."""
 
-    def __init__(self, session_id: str, decisions: Iterable[Decision], pins: Iterable[Original]) -> None:
+    def __init__(
+        self,
+        session_id: str,
+        decisions: Iterable[Decision],
+        pins: Iterable[Original],
+        unpinned: AbstractSet[str] = frozenset(),
+    ) -> None:
         self._session_id = session_id
         self._about: dict[str, Decision | dict[str, Decision]] = {}  # entry id -> its decision, or each by its place
-        self.pins = {pin.ref: pin.entry for pin in pins}
+        self.pins = _held(pins, unpinned)
+        self.unpinned = unpinned
+        """The references of undone pins."""
+
         self._placed: dict[str, list[Decision]] = {}
+        self.placed_pins: set[str] = set()
+        """The references of the pins that were ever placed in a history."""
+
         self._by_task: dict[str, list[str]] = {}  # task id -> references that it evicted, oldest first
         self._at: dict[str, list[str]] = {}  # place of decisions -> ids of the entries that they are about
         self.version = 0
@@ -32,8 +45,8 @@ class Decisions:
 
     @property
     def pinned(self) -> dict[str, ContextEntry]:
-        """The pins that stand in every history, by reference; without those that hold rules, which are placed or kept."""
-        return {ref: pin for ref, pin in self.pins.items() if not pin.meta("made_of")}
+        """The pins that stand in every history, by reference; without those that are placed once, or only kept."""
+        return {ref: pin for ref, pin in self.pins.items() if not (pin.meta("made_of") or is_loose(pin))}
 
     def ref_of(self, entry_id: str) -> str:
         """Return the reference under which `recall` finds an entry."""
@@ -108,12 +121,20 @@ class Decisions:
         """Return the references of a task's evicted logs, oldest first; a purged original has no reference."""
         return tuple(filter(None, self._by_task.get(task_id, ())))
 
-    def reset(self, decisions: Iterable[Decision], pins: Iterable[Original]) -> None:
+    def reset(
+        self, decisions: Iterable[Decision], pins: Iterable[Original], unpinned: AbstractSet[str] = frozenset()
+    ) -> None:
         """Replace all decisions; the conversations keep this object."""
-        for kept in (self._about, self._placed, self._by_task, self._at):
+        for kept in (self._about, self._placed, self.placed_pins, self._by_task, self._at):
             kept.clear()
-        self.pins = {pin.ref: pin.entry for pin in pins}
+        self.hold(pins, unpinned)
         self.add(decisions)
+
+    def hold(self, pins: Iterable[Original], unpinned: AbstractSet[str]) -> None:
+        """Replace the pins; every conversation uses them from its next turn on."""
+        before = self.pins, self.unpinned
+        self.pins, self.unpinned = _held(pins, unpinned), unpinned
+        self.version += (self.pins, self.unpinned) != before
 
     def add(self, decisions: Iterable[Decision]) -> None:
         """Add decisions; every conversation uses them from its next turn on.
@@ -135,7 +156,12 @@ class Decisions:
                 self._about[entry_id] = decision
             self._at.setdefault(at, []).append(entry_id)
             if decision.kind in PLACED:
+                self.placed_pins.add(decision.detail.get("pin", ""))
                 self._placed.setdefault(decision.detail["anchor"], []).append(decision)
             if decision.kind == "evicted":
                 self._by_task.setdefault(decision.detail["task"], []).append(decision.ref)
         self.version += 1
+
+
+def _held(pins: Iterable[Original], unpinned: AbstractSet[str]) -> dict[str, ContextEntry]:
+    return {pin.ref: loosened(pin.entry) if pin.ref in unpinned else pin.entry for pin in pins}

@@ -23,6 +23,9 @@ from undrift.window.decisions import Decisions
 from undrift.window.ledgers import KIND as BILLED
 from undrift.window.ledgers import KINDS as WITH_BILLS
 from undrift.window.ledgers import Ledgers
+from undrift.window.pinning import KIND as UNPIN
+from undrift.window.pinning import KINDS as UNPIN_KINDS
+from undrift.window.pinning import unpinned_in
 from undrift.window.reports import KIND, KINDS, Reports, payload_of
 
 __all__ = ["SessionLog"]
@@ -59,7 +62,7 @@ class SessionLog:
         Raises StoreError: they cannot be read.
         """
         if self._decisions is None:
-            self._decisions = Decisions(self._session_id, *self._stored())
+            self._decisions = Decisions(self._session_id, *self._stored(), self._unpinned())
         return self._decisions
 
     def write(
@@ -109,7 +112,14 @@ class SessionLog:
             pin = masked_original(entry, self._session_id, "pin", self._mask_secrets)
             self._commit("pin", [pin], at_ms=at_ms)
             self.decisions.pins[ref] = pin.entry
+        elif ref in self.decisions.unpinned:
+            self.unpin(ref, at_ms=at_ms, again=True)
         return ref
+
+    def unpin(self, ref: str, *, at_ms: int, again: bool = False) -> None:
+        """Undo a pin, or with `again` pin it once more. Raises StoreError: nothing was written."""
+        self._commit(UNPIN, at_ms=at_ms, payload={"pin": ref, "again": again})
+        self.decisions.hold(self._store.pins(self._session_id, self._known), self._unpinned())
 
     def write_tasks(
         self,
@@ -204,7 +214,7 @@ class SessionLog:
         """Load everything again after a rewind. Raises StoreError: the store cannot be read."""
         seq = self._store.last_seq(self._session_id)
         if self._decisions is not None:
-            self._decisions.reset(*self._stored())
+            self._decisions.reset(*self._stored(), self._unpinned())
         self._reports = self._stored_reports()
         self._renew()
         self._seq = self._reset_at = seq
@@ -232,6 +242,9 @@ class SessionLog:
     def _stored(self) -> tuple[tuple[Decision, ...], tuple[Original, ...]]:
         """Return the decisions and pins on disk; known rows are not read again."""
         return self._store.decided(self._session_id, self._known), self._store.pins(self._session_id, self._known)
+
+    def _unpinned(self) -> frozenset[str]:
+        return unpinned_in(self._store.operations(self._session_id, UNPIN_KINDS))
 
     def _stored_tasks(self) -> Tasks:
         return self._store.tasks(self._session_id, self._known)
@@ -277,7 +290,7 @@ class SessionLog:
         """Add the new decisions from disk and return them."""
         decided, pins = self._stored()
         news = [d for d in decided if not decisions.has(d)]
-        decisions.pins.update((pin.ref, pin.entry) for pin in pins)
+        decisions.hold(pins, self._unpinned())
         if news:
             decisions.add(news)
         return news

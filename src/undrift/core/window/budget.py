@@ -8,6 +8,7 @@ decides about a new block, or replaces a decision of this turn that had kept a p
 from collections.abc import Collection
 from dataclasses import replace
 
+from undrift.core.window.additions import without_pin
 from undrift.core.window.auto_budget import LEAST_HISTORY_TOKENS, Rewritten, Size, auto_thresholds
 from undrift.core.window.bank import (
     STAYS_SHARES,
@@ -22,7 +23,7 @@ from undrift.core.window.calling_back import called_back
 from undrift.core.window.fit import Policy, Prompt, TurnPlan, plan_turn
 from undrift.core.window.left import LEFT, left_allowance
 from undrift.core.window.low_water import Pace, Thresholds, thresholds_of
-from undrift.core.window.notes import without_note
+from undrift.core.window.notes import loose_pins, without_note
 from undrift.core.window.reasons import Wording
 from undrift.core.window.rewriting import without_thinking
 from undrift.core.window.turn import Turn
@@ -50,15 +51,22 @@ def budget(window: Window, turn: Turn) -> Window:
 def _cleared(window: Window, turn: Turn, stays_tokens: int) -> Window:
     """Return the window without the parts that each prune removes: bound thinking, and notes that a newer one replaces."""
     window = without_thinking(window, turn)
+    loose = {d.entry_id: d for d in loose_pins(window)}
+    window = window.with_(without_pin(loose[id_]) for id_ in _movable(window, turn, loose, stays_tokens))
     return _without_notes(window, turn, stays_tokens) if turn.tools.way_back else window
 
 
 def _without_notes(window: Window, turn: Turn, stays_tokens: int) -> Window:
     """Remove the notes of what left after the untouched beginning: a newer note replaces them."""
-    old = [d for d in window.notes if d.detail["name"] == LEFT]
-    return window.with_(
-        without_note(d) for d in old if (_rewritten_from(window, turn, [d.entry_id]) or 0) >= stays_tokens
-    )
+    old = {d.entry_id: d for d in window.notes if d.detail["name"] == LEFT}
+    return window.with_(without_note(old[id_]) for id_ in _movable(window, turn, old, stays_tokens))
+
+
+def _movable(window: Window, turn: Turn, ids: Collection[str], stays_tokens: int) -> list[str]:
+    """Return those of some entries that stand after the untouched beginning and that the model has seen."""
+    new = {d.entry_id for d in window.new}
+    found = (id_ for id_ in ids if id_ not in new)
+    return [id_ for id_ in found if (_rewritten_from(window, turn, [id_]) or 0) >= stays_tokens]
 
 
 def _thresholds(window: Window, turn: Turn) -> Thresholds | None:
@@ -168,7 +176,7 @@ def _planned(window: Window, turn: Turn, thresholds: Thresholds, *, is_due: bool
         window.entries,
         window.seen,
         turn.room.fixed_tokens,
-        waiting=window.decided_here - {d.entry_id for d in window.new},
+        waiting=(window.decided_here - {d.entry_id for d in window.new}) | {d.entry_id for d in loose_pins(window)},
         opens_turns=turn.binding.opens_turns,
         wanted=called_back(list(window.given)),
     )

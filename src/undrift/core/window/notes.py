@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 
 from undrift.core.text.tombstone import RolledTask, roll_up
-from undrift.core.window.additions import note_decision, pin_decision
+from undrift.core.window.additions import is_loose, note_decision, pin_decision, without_pin
 from undrift.core.window.left import LEFT, LeftLine, left_allowance, left_lines, left_text, listed_in
 from undrift.core.window.log import PLACED, place_of, taken_at
 from undrift.core.window.turn import Turn
@@ -15,14 +15,16 @@ from undrift.core.window.window import Window
 from undrift.values.items import outlined
 from undrift.values.window import Decision
 
-__all__ = ["notes", "pins", "stale_notes", "without_note"]
+__all__ = ["loose_pins", "notes", "pins", "stale_notes", "without_note"]
 
 
 def pins(window: Window, turn: Turn) -> Window:
-    """Add each pin that this history does not contain yet, and the rules that it lacks."""
-    if turn.rules_due is not None:
-        (ref, place), count = turn.rules_due, turn.tools.count
-        window = window.with_([pin_decision(ref, window.pins[ref], anchor=place, count=count)])
+    """Add each pin that this history does not contain yet, and those that are due in it."""
+    count = turn.tools.count
+    if turn.due_pins:
+        window = window.with_(
+            pin_decision(ref, window.pins[ref], anchor=place, count=count) for ref, place in turn.due_pins
+        )
     if not turn.pins:
         return window
     placed = {d.detail.get("pin") for anchor in window.placed for d in window.placed_in(anchor)}
@@ -30,7 +32,7 @@ def pins(window: Window, turn: Turn) -> Window:
     anchor = window.anchor if missing else None
     if anchor is None:
         return window
-    return window.with_(pin_decision(ref, turn.pins[ref], anchor=anchor, count=turn.tools.count) for ref in missing)
+    return window.with_(pin_decision(ref, turn.pins[ref], anchor=anchor, count=count) for ref in missing)
 
 
 def notes(window: Window, turn: Turn) -> Window:
@@ -55,7 +57,7 @@ def _with_texts(window: Window, turn: Turn) -> Window:
 
 
 def stale_notes(window: Window, turn: Turn) -> list[Decision]:
-    """Return the decisions that remove outdated and repeated notes."""
+    """Return the decisions that remove outdated and repeated notes, and loose pins."""
     texts = _texts(window, turn)
     kept: set[str] = set()
     gone = []
@@ -67,7 +69,13 @@ def stale_notes(window: Window, turn: Turn) -> list[Decision]:
             kept.add(name)
         else:
             gone.append(without_note(note))
-    return gone[::-1]
+    return [*map(without_pin, loose_pins(window)), *gone[::-1]]
+
+
+def loose_pins(window: Window) -> tuple[Decision, ...]:
+    """Return the decisions that placed the pins which leave with the next prune."""
+    placed = (decision for anchor in window.placed for decision in window.placed_in(anchor))
+    return tuple(d for d in placed if is_loose(window.pins.get(d.detail.get("pin", ""))))
 
 
 def _texts(window: Window, turn: Turn) -> dict[str, str]:

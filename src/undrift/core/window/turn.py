@@ -145,8 +145,8 @@ class Turn:
         changed_from_tokens: The tokens of the prompt before the first place that the client itself changed since its
             earlier requests, so that the provider writes all behind it again; None: it changed nothing.
         account: What may be spent on a prune that rewrites a warm window.
-        rules_due: The reference of the pin with the rules that this history lacks, and the chain id of the item that gets
-            it; None: it lacks none.
+        due_pins: Pins that this history gets now: the reference of each, and the chain id of the item that gets it. They
+            hold the rules that it lacks, and what the user brought back.
         is_aside: Whether the request is not part of the work, such as one for a title: it gets no notes.
     """
 
@@ -159,7 +159,7 @@ class Turn:
     binding: Binding = Binding()
     tasks: Tasks = field(default_factory=Tasks)
     pins: Mapping[str, ContextEntry] = field(default_factory=dict)
-    rules_due: tuple[str, str] | None = None
+    due_pins: tuple[tuple[str, str], ...] = ()
     past: Past = Past()
     texts: Texts = Texts()
     is_aside: bool = False
