@@ -278,7 +278,7 @@ class OpenSessions:
         context = SessionContext.of(lane.found.session_id, store, settings, clock, home=lane.place)
         lane.figures.log = context.log
         names_recall: RecallHint = "always" if self._config.recall_reachable else "offered"
-        return Session(context, recognised=lane.found, names_recall=names_recall, closes_store=False)
+        return Session(context, recognised=lane.found, names_recall=names_recall, closes_store=False, notes_sent=True)
 
     def _settings(self, model: str | None) -> Settings:
         """Return the settings for a session with this model, whose window may be smaller."""

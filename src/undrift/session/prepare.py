@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
-from undrift.core.text.calibration import Calibration, UsageReport, is_plausible
+from undrift.core.text.calibration import UsageReport, is_plausible
 from undrift.core.window.actions import count_gone, gone_of, scaled
 from undrift.core.window.calling_back import offers_recall, way_back
-from undrift.core.window.fit import TurnPlan, is_user_text
+from undrift.core.window.fit import is_user_text
 from undrift.core.window.low_water import Cache
 from undrift.core.window.turn import Binding, Room, Rules, Texts, Tools, Turn
 from undrift.errors import Declined, StoreError
@@ -25,6 +25,7 @@ from undrift.session.cost_watch import AskedPrompt, CostWatch
 from undrift.session.identity import TAIL, Recognised, note, note_answer
 from undrift.session.inherit import Inheritance
 from undrift.session.ledger import Pricing, SessionLedger
+from undrift.session.over_budget import OverBudget
 from undrift.session.pins import due_in
 from undrift.session.standing_rules import StandingRules
 from undrift.session.turn_lines import write_turn
@@ -40,6 +41,7 @@ from undrift.window.conversation import Conversation
 from undrift.window.readings import Recorder, TakenOver, reading_key, recalled
 from undrift.window.render import Renderer
 from undrift.window.request import Request
+from undrift.window.sent_recorder import SentRecorder
 from undrift.wire import cache_life
 from undrift.wire.beginning import Beginning
 from undrift.wire.form import Form, ProviderReply
@@ -61,7 +63,7 @@ _CONVERSATIONS = 8  # of one session kept in memory at once: the main one, sub-a
 class Preparer:
     """Prepares the requests of one session and processes the answers.
 
-    `recognised`: how the session was found, if it was not opened by its id. `names_recall`: see `RecallHint`.
+    `recognised`: how the session was found, if it was not opened by its id. `names_recall`: see `RecallHint`. `sent`: notes each request.
     """
 
     def __init__(
@@ -71,6 +73,7 @@ class Preparer:
         upkeep: MemoryUpkeep,
         recognised: Recognised | None,
         names_recall: RecallHint,
+        sent: SentRecorder | None = None,
     ) -> None:
         settings = context.settings
         self.id = context.id
@@ -95,12 +98,14 @@ class Preparer:
         self._committer = Committer(context.id, context.log)
         self._inheritance = Inheritance(context)
         self._standing = StandingRules(context)
+        self._sent = sent
         self._renderers: dict[Conversation, Renderer] = {}  # of the conversations that are kept
         self._conversations: list[Conversation] = []
         self._beside = BesideReader()
         self._counters: dict[float, Callable[[str], int]] = {}
         self._last: LastRequest | None = None
-        self._is_over = self._uses_tools = False
+        self._over_budget = OverBudget(context.id)
+        self._uses_tools = False
         self._recalled = ("", "")
 
     def prepare(self, body: Any, *, wire: str = "anthropic", model: str | None = None) -> Prepared:
@@ -144,15 +149,13 @@ class Preparer:
         )
         carried = self._committer.carry_out(turn, conversation, self._renderer(conversation), request)
         warnings += filter(None, [carried.warning])
-        self._note_history()
+        self._log.note_history()
         window, items = carried.window, carried.items
         if carried.written:
             self._inheritance.leave(form, window.place)
         warnings += self._logs.export(carried.written)
         after = fixed + (window.tokens_before if items is None else window.tokens_after)
-        if calibration.tokens(after) > budget and (reason := turn.binding.holds(window)):
-            warnings.append(f"over budget: {reason}")
-        warnings.extend(self._plan_warnings(window.plan, after, budget, calibration))
+        warnings += self._over_budget.warnings(turn, window, after, budget)
         is_ours = items is not None and not cache_life.names_cache(request.fields)
         expected = expected_of(window, before, turn, change) if is_ours else None
         self._last = LastRequest(known, after, asked, now_ms, window.place, conversation.numbers, key, expected)
@@ -171,6 +174,9 @@ class Preparer:
         )
         if items is not None:
             prepared = _telling(prepared, carried, calibration.slope)
+        if self._sent is not None:
+            counted = prepared.tokens_after, calibration.tokens(fixed)
+            self._sent.note(conversation, self._renderer(conversation), is_edited=given is not None, tokens=counted)
         write_turn(self.id, prepared, carried.written)
         return prepared
 
@@ -274,12 +280,6 @@ class Preparer:
         if fault:
             warnings.append(f"a restart may take this for a new session, because it could not be noted: {fault}")
 
-    def _note_history(self) -> None:
-        try:
-            self._log.note_history()
-        except StoreError as error:
-            _log.error("session %.80r: its first request could not be noted: %s", self.id, error)
-
     def _note_answer(self, form: Form, text: str) -> None:
         """Store a mark of the answer to the session's first request."""
         conversation = self._log.along
@@ -369,22 +369,6 @@ class Preparer:
             _log.error("session %.80r: the store cannot be read, earlier decisions hold: %s", self.id, error)
             return [f"the store cannot be read, earlier decisions hold: {error}"]
         return []
-
-    def _plan_warnings(self, plan: TurnPlan | None, counted: int, budget: int, calibration: Calibration) -> list[str]:
-        found, after = list[str](), calibration.tokens(counted)
-        if plan is not None and plan.oversize:
-            found.append(f"{plan.oversize} entries left because they could not fit even alone")
-            _log.warning("session %.80r: %s", self.id, found[-1])
-        if plan is not None and plan.shortened:
-            found.append("the first or newest message of the user lost its middle: nothing else would have fitted")
-            _log.warning("session %.80r: %s", self.id, found[-1])
-        if plan is not None and after > budget:
-            must = calibration.tokens(plan.protected_tokens)
-            found.append(f"over budget: what must stay is {must:,} tokens of {budget:,}, the window {after:,}")
-            if not self._is_over:  # logged once per transition, in every result while it lasts
-                _log.critical("session %.80r: %s", self.id, found[-1])
-        self._is_over = plan is not None and after > budget
-        return found
 
 
 def _telling(prepared: Prepared, carried: Carried, slope: float) -> Prepared:

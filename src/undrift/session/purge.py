@@ -19,6 +19,7 @@ from undrift.memory.search import line
 from undrift.stores.base import Aim, Destroyed, Remains
 from undrift.stores.hook_files import delete_session_files
 from undrift.stores.memory_values import MemoryLine
+from undrift.stores.sent_prompts import delete_sent
 from undrift.values.closing import in_turn
 from undrift.values.memory import MemoryEntry, heir_id
 from undrift.window.blanking import blanked
@@ -128,6 +129,8 @@ class Purger:
                 "document:PATH, or session for all of it"
             )
         removed = {**done.removed, **beside}
+        if self._context.place is not None:
+            delete_sent(self._context.place.records, self._session_id)  # it may hold marks of the purged text
         files = removed.get("files", 0) + self._exported(done)
         if files:
             removed["files"] = files

@@ -41,6 +41,7 @@ from undrift.values.window import Decision, Original
 from undrift.window.context import SessionContext
 from undrift.window.originals import original_of
 from undrift.window.request import Request
+from undrift.window.sent_recorder import SentRecorder
 from undrift.wire.form import ProviderReply
 from undrift.wire.forms import form_of
 
@@ -67,6 +68,7 @@ class Session(Closing, OfOneProcess):
         recognised: Recognised | None = None,
         names_recall: RecallHint = "marks",
         closes_store: bool = True,
+        notes_sent: bool = False,
     ) -> None:
         self.id = context.id
         self.settings = context.settings
@@ -86,7 +88,9 @@ class Session(Closing, OfOneProcess):
         """The memory of the session; its methods are methods of the session as well."""
         updates = TaskUpdates(context)
         self._tasks = SessionTasks(context, updates, upkeep)
-        self._preparer = Preparer(context, updates, upkeep, recognised, names_recall)
+        self._preparer = Preparer(
+            context, updates, upkeep, recognised, names_recall, SentRecorder(context) if notes_sent else None
+        )
         self.costs = self._preparer.costs
         """The prompt cache, as usage tells it; not for several threads at once."""
         self._pins = SessionPins(context)

@@ -90,10 +90,11 @@ class Renderer:
         return [
             view
             for number in range(len(messages))
-            for view in (self._views(number, sent[number]) if number in sent else (messages[number].view,))
+            for view in (self.views_of(number, sent[number]) if number in sent else (messages[number].view,))
         ]
 
-    def _views(self, number: int, sent: Sent) -> tuple[View, ...]:
+    def views_of(self, number: int, sent: Sent) -> tuple[View, ...]:
+        """Return a replacement as it was last rendered, parsed again; nothing if the item is removed."""
         return () if _is_gone(sent) else self._written[number].views
 
     def _items(self, number: int, sent: Sent, request: Request) -> Sequence[Any]:

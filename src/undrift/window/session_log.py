@@ -3,6 +3,7 @@
 Law: a decision counts once it is written, and not before.
 """
 
+import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -29,6 +30,8 @@ from undrift.window.pinning import unpinned_in
 from undrift.window.reports import KIND, KINDS, Reports, payload_of
 
 __all__ = ["SessionLog"]
+
+_log = logging.getLogger("undrift.session")
 
 
 class SessionLog:
@@ -147,11 +150,14 @@ class SessionLog:
     def note_history(self) -> None:
         """Note that a history was prepared, if nothing on disk says so: a task that starts later does not begin with it.
 
-        Raises StoreError: it could not be noted; it is not tried again.
+        It never raises, and is tried once.
         """
         if self.was_empty and self._seq == 0 and not self._is_noted:
             self._is_noted = True
-            self._store.add_marks(self._session_id, (self._begun,))
+            try:
+                self._store.add_marks(self._session_id, (self._begun,))
+            except StoreError as error:
+                _log.error("session %.80r: its first request could not be noted: %s", self._session_id, error)
 
     def write_tags(self, tasks: Tasks, tags: Sequence[Tag], *, at_ms: int) -> None:
         """Write which tasks some calls belong to. Raises StoreError: nothing was written."""

@@ -1,0 +1,69 @@
+"""The file of what a session sent: a line of marks for each request, and no text.
+
+Law: it may be lost at any time. A line is appended in one write; a torn or damaged one is passed over. Only its owner can read it, and any
+purge in the session deletes it.
+"""
+
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from undrift.stores import files
+
+__all__ = ["append_sent", "delete_sent", "sent_lines"]
+
+_FOLDER = "sent"
+_MOST_BYTES = 16 << 20
+"""A file that has grown beyond this is emptied."""
+
+
+def append_sent(records: Path, session_id: str, record: Mapping[str, Any]) -> bool:
+    """Append one request; tell whether the file holds earlier ones. Raises OSError: it cannot be written.
+
+    `records`: the folder of the project's store.
+    """
+    path = _path(records, session_id)
+    line = msgspec.json.encode(record) + b"\n"
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+    try:
+        descriptor = os.open(path, flags, 0o600)
+    except FileNotFoundError:
+        files.make_folder(path.parent)
+        descriptor = os.open(path, flags, 0o600)
+    try:
+        size = os.fstat(descriptor).st_size
+        if size > _MOST_BYTES:
+            os.ftruncate(descriptor, 0)
+        os.write(descriptor, line)
+    finally:
+        os.close(descriptor)
+    return 0 < size <= _MOST_BYTES
+
+
+def sent_lines(records: Path, session_id: str) -> list[Any]:
+    """Return what was appended, oldest first; nothing if there is no file of ours."""
+    path = _path(records, session_id)
+    found = []
+    with suppress(OSError):
+        files.check_regular(path)
+        for line in path.read_bytes()[: 2 * _MOST_BYTES].split(b"\n"):
+            with suppress(msgspec.DecodeError, ValueError, RecursionError):
+                found.append(msgspec.json.decode(line))
+    return found
+
+
+def delete_sent(records: Path, session_id: str) -> bool:
+    """Delete the file of a session; tell whether there was one. Raises OSError: it cannot be deleted."""
+    try:
+        _path(records, session_id).unlink()
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _path(records: Path, session_id: str) -> Path:
+    return records / _FOLDER / f"{files.safe_name(session_id)}.jsonl"
