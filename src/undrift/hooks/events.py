@@ -41,6 +41,7 @@ EVENTS: Mapping[str, tuple[EventWork, ...]] = {
     "PreCompact": (EventWork("compacting"),),
     "SessionStart": (
         EventWork("restoring", ("compact",)),
+        EventWork("brought", ("compact",)),
         EventWork("beginning", ("startup", "resume")),
         EventWork("continuing", ("clear",)),
         EventWork("rule_keeper", ("startup", "resume", "clear")),
@@ -48,7 +49,7 @@ EVENTS: Mapping[str, tuple[EventWork, ...]] = {
     "PreToolUse": (EventWork("rule_guard"),),
     "SubagentStart": (EventWork("briefing"),),
     "SubagentStop": (EventWork("reporting"),),
-    "UserPromptSubmit": (EventWork("cold_cache"), EventWork("rule_prompt")),
+    "UserPromptSubmit": (EventWork("cold_cache"), EventWork("rule_prompt"), EventWork("brought")),
 }
 """Event -> what is done, in order."""
 

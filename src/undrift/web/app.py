@@ -1,7 +1,7 @@
 """The page as an ASGI application: its files, the views as JSON, and the stream of what is live.
 
-Law: deny by default. Without the home's token in front of the path there is 401 and nothing else. It only reads.
-A fault of a view is an answer with its sentence, never a broken page.
+Law: deny by default. Without the home's token in front of the path there is 401 and nothing else. A view only reads; what
+changes something is an action, asked for by POST with JSON. A fault is an answer with its sentence, never a broken page.
 """
 
 import asyncio
@@ -12,8 +12,9 @@ from importlib.resources import files
 from typing import Any
 from urllib.parse import parse_qsl
 
-from undrift.errors import UndriftError
+from undrift.errors import InputError, UndriftError
 from undrift.proxy import guard, owner
+from undrift.web.actions import ACTIONS
 from undrift.web.answers import Receive, Send, begin_stream, respond, respond_json, stream_event
 from undrift.web.source import PageSource
 from undrift.web.views import VIEWS
@@ -31,6 +32,7 @@ _KINDS = {
     "css": "text/css; charset=utf-8",
     "svg": "image/svg+xml",
 }
+_MOST_BYTES = 64 << 10
 _TICK_S = 2.0
 _BEAT_TICKS = 8
 
@@ -66,6 +68,10 @@ class PageApp:
         elif method == "GET" and rest.startswith("api/"):
             view = VIEWS.get(rest.removeprefix("api/"))
             await self._answer(send, None if view is None else lambda: view(self._source, query))
+        elif method == "POST" and rest.startswith("api/"):
+            act = ACTIONS.get(rest.removeprefix("api/"))
+            body = None if act is None else await _body(scope, receive)
+            await self._answer(send, None if act is None else lambda: act(self._source, _given(body)))
         elif method == "GET" and (rest or "index.html") in self._files:
             name = rest or "index.html"
             await respond(send, 200, self._files[name], _KINDS.get(name.rpartition(".")[2], "text/plain"))
@@ -104,6 +110,31 @@ class PageApp:
                 await asyncio.wait({gone}, timeout=_TICK_S)
         finally:
             gone.cancel()
+
+
+async def _body(scope: Mapping[str, Any], receive: Receive) -> bytes | None:
+    """Return the body of an action; None: it is too long, or no JSON by its type, which no form of a page can send."""
+    if dict(scope["headers"]).get(b"content-type", b"").partition(b";")[0].strip() != b"application/json":
+        return None
+    body = b""
+    while (message := await receive())["type"] == "http.request":
+        body += bytes(message.get("body", b""))
+        if len(body) > _MOST_BYTES:
+            return None
+        if not message.get("more_body", False):
+            return body
+    return None
+
+
+def _given(body: bytes | None) -> Mapping[str, Any]:
+    """Return what an action was given. Raises InputError: it is no JSON object, or too long."""
+    try:
+        found = json.loads(body or b"")
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise InputError(f"an action takes one JSON object of at most {_MOST_BYTES >> 10} kB, as application/json")
+    return found
 
 
 async def _closed(receive: Receive) -> None:

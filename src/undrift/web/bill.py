@@ -1,75 +1,69 @@
-"""The view of the bill: what prompts cost, by day, project, model and cause, and what undrift saved.
+"""The view of the bill: what prompts cost, by day, project, model, session and cause, and what undrift saved.
 
 Law: prices are those of the provider's own counts of prompts; answers are not in them, as no table of ours has their price. A
 prompt whose model has no price is counted and named, not guessed.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from undrift.core.guard import Balance, CacheWatch
+from undrift.core.guard import Balance
 from undrift.errors import StoreError
-from undrift.recordings.costs import prompt_usd
-from undrift.settings.model_table import Model, lookup
+from undrift.settings.model_table import lookup
 from undrift.values.clock import day_of, now_ms
-from undrift.values.usage import PromptUsage
+from undrift.web.causes import Sums, day_sums, priced_prompts, summed
+from undrift.web.now import name_of
 from undrift.web.source import PageSource
-from undrift.web.watching import WatchedSession
 from undrift.window.ledgers import stored_ledgers
 
 __all__ = ["bill", "priced_prompts"]
 
 _DAY_MS = 86_400_000
 _DAYS = 7
-_CAUSES = ("read", "new", "again")
-"""Read from the cache; written or sent for the first time; written again because the cache was cold or was changed."""
+_GROUPS = ("day", "project", "model", "session")
 
 
 def bill(source: PageSource, query: Mapping[str, str]) -> dict[str, Any]:
     """Return the prompts' price of the last days. `query`: ``days``, from 1 to 366."""
     days = min(366, max(1, int(query["days"]))) if query.get("days", "").isdecimal() else _DAYS
     since_ms = (now_ms() // _DAY_MS - days + 1) * _DAY_MS
-    sums: dict[str, dict[str, dict[str, float]]] = {name: {} for name in ("day", "project", "model", "session")}
+    since = day_of(since_ms)
+    whole: Sums = defaultdict(float)
+    groups: dict[str, dict[str, Sums]] = {name: {} for name in _GROUPS}
     names: dict[str, str] = {}
-    unpriced = prompts = 0
+    undated = 0
     for one in source.sessions():
-        names[one.key] = one.title
-        for prompt, causes in priced_prompts(one, source.models):
-            if (prompt.at_ms or 0) < since_ms:
+        if all(row.at_ms and row.at_ms < since_ms for row in one.figures.prompts):
+            continue  # a session of other days need not be read
+        names[one.key] = name_of(source, one)
+        for (day, model), sums in day_sums(source, one).items():
+            if not day:
+                undated += int(sums["prompts"])
+            if day < since:
                 continue
-            prompts += 1
-            unpriced += causes is None
-            model = prompt.model or one.model or "unknown"
-            groups = {"day": day_of(prompt.at_ms or 0), "project": one.project, "model": model, "session": one.key}
-            for by, name in groups.items():
-                row = sums[by].setdefault(name, defaultdict(float))
-                row["prompts"] += 1
-                for cause, usd in zip(_CAUSES, causes or (), strict=False):
-                    row[cause] += usd
-    rows = {by: [_row(name, row) for name, row in found.items()] for by, found in sums.items()}
+            _add(whole, sums)
+            keys = (day, one.project, model or "unknown", one.key)
+            for by, key in zip(_GROUPS, keys, strict=True):
+                _add(groups[by].setdefault(key, defaultdict(float)), sums)
+    rows = {by: [_row(name, sums) for name, sums in found.items()] for by, found in groups.items()}
     for by, found in rows.items():
-        found.sort(key=lambda row: row["name"] if by == "day" else -row["usd"])
-    for entry in rows["session"]:
-        entry["title"] = source.named(names[entry["name"]])
-    return {"days": days, "prompts": prompts, "unpriced": unpriced, "by": rows, "saved": _saved(source)}
+        found.sort(key=lambda row: row["name"] if by == "day" else -(row["usd"] or 0.0))
+    for row in rows["session"]:
+        row["title"] = names[row["name"]]
+    return {"days": days, **summed(whole), "undated": undated, "by": rows, "saved": _saved(source)}
 
 
-def _row(name: str, sums: Mapping[str, float]) -> dict[str, Any]:
-    by_cause = {cause: round(sums.get(cause, 0.0), 6) for cause in _CAUSES}
-    return {"name": name, "prompts": int(sums["prompts"]), "usd": round(sum(by_cause.values()), 6), **by_cause}
+def _row(name: str, sums: Sums) -> dict[str, Any]:
+    """Return the sums of one group. Each cause is its price alone: a year of days stays small."""
+    whole = summed(sums)
+    figures = {key: whole[key] for key in ("prompts", "unpriced", "tokens", "usd")}
+    return {"name": name, **figures, "causes": {cause: found["usd"] for cause, found in whole["causes"].items()}}
 
 
-def priced_prompts(
-    one: WatchedSession, models: Sequence[Model]
-) -> Iterator[tuple[PromptUsage, tuple[float, float, float] | None]]:
-    """Yield each prompt with its price by cause; None: its model has no price."""
-    watch = CacheWatch.before(one.figures.prompts[0] if one.figures.prompts else None)
-    for event in one.figures.in_order():
-        lost = watch.lost_tokens(event) if isinstance(event, PromptUsage) else 0
-        watch = watch.then(event, lambda *_: None)
-        if isinstance(event, PromptUsage):
-            yield event, prompt_usd(event, lost, event.model or one.model, models)
+def _add(sums: Sums, more: Sums) -> None:
+    for name, value in more.items():
+        sums[name] += value
 
 
 def _saved(source: PageSource) -> dict[str, Any]:

@@ -1,22 +1,28 @@
-"""The view of what left a session's window: each block with the reason, and what its leaving saved.
+"""The view of what left a session's window: each block with the reason, what its leaving saved, and whether it was used again.
 
-Law: the store's decisions are shown as they are; nothing is guessed. Texts are masked and cut to their first line.
+Law: the store's decisions and the client's own compactions are shown as they are; nothing is guessed. Texts are masked and cut to their
+first line.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from undrift.core.text.refs import ref_of
 from undrift.core.text.safe_lines import label
 from undrift.core.text.secrets import mask
+from undrift.core.window.log import PLACED
+from undrift.core.window.sent_prompt import block_mark
 from undrift.errors import RecallError, StoreError
 from undrift.stores.contract import Store
-from undrift.values.window import Decision
+from undrift.values.window import ContextEntry, Decision
+from undrift.web.brought_back import Brought, HookTexts
+from undrift.web.entries import entries_of
 from undrift.web.source import PageSource
+from undrift.web.used_again import UsedAgain
 from undrift.web.watching import WatchedSession
 
-__all__ = ["left", "left_rows"]
+__all__ = ["left", "left_rows", "our_ids"]
 
-_AWAY = frozenset({"pruned", "cut", "trimmed", "folded", "evicted"})
 _MOST_ROWS = 2_000
 _LINE_CHARACTERS = 160
 
@@ -24,29 +30,52 @@ _LINE_CHARACTERS = 160
 def left(source: PageSource, query: Mapping[str, str]) -> dict[str, Any]:
     """Return what left a session's window, the newest first. `query`: ``key``."""
     one = source.session(query.get("key", ""))
-    rows = left_rows(source, one)
-    with source.store(source.place(one.folder)) as store:
-        if store is not None:
-            for row in rows[:_MOST_ROWS]:
-                row["what"], row["line"] = _shown(store, row["ref"])
-    return {"rows": rows[:_MOST_ROWS], "count": len(rows), "tokens": sum(row["tokens_saved"] for row in rows)}
+    entries = entries_of(source, one)
+    used = UsedAgain(one, entries)
+    place = source.place(one.folder)
+    with source.store(place) as store:
+        rows = [*left_rows(source, one), *_compacted(one, entries)][:_MOST_ROWS]
+        brought = {} if store is None else {id_: Brought(store, id_) for id_ in {row["session_id"] for row in rows}}
+        known = {block_mark("text", entry.content)[1:]: entry for entry in entries}
+        for row in rows:
+            entry = row.pop("entry", None)
+            if entry is None and store is not None:
+                entry = _stored(store, row["ref"])
+            recorded = None if entry is None else known.get(block_mark("text", entry.content)[1:])
+            row |= _shown(entry)
+            row["used_again_turn"] = None if recorded is None else used.turn(recorded, row["at_ms"])
+            row["usd_a_turn"] = one.usd_of(row["tokens_saved"], is_cold=False)
+            row |= brought[row["session_id"]].state(row["ref"], entry) if row["session_id"] in brought else Brought.NONE
+    hooks = HookTexts(source, one)
+    for row in rows:
+        row |= hooks.state(row["ref"]) if row["by"] == "client" else {}
+    return {
+        "rows": rows,
+        "count": len(rows),
+        "tokens": sum(row["tokens_saved"] for row in rows),
+        "used_again": sum(row["used_again_turn"] is not None for row in rows),
+        "project_key": place.records.name,
+        "can_bring_back": hooks.is_here or any(row["by"] == "undrift" for row in rows),
+    }
 
 
 def left_rows(source: PageSource, one: WatchedSession) -> list[dict[str, Any]]:
-    """Return the decisions about a session, the newest first; none if undrift does not manage it."""
+    """Return what undrift removed from a session's window, the newest first; none if it does not manage it."""
     found: list[dict[str, Any]] = []
     with source.store(source.place(one.folder)) as store:
         if store is None:
             return []
-        for session_id in _ids(store, one):
+        for session_id in our_ids(store, one):
             times = _times(store, session_id)
-            for decision in store.decisions(session_id).values():
-                at = str(decision.detail.get("at", ""))
-                found.append(_row(decision, session_id, times.get(at, 0)))
+            found += [
+                _row(decision, session_id, times.get(str(decision.detail.get("at", "")), 0))
+                for decision in store.decisions(session_id).values()
+                if decision.kind not in PLACED
+            ]
     return sorted(found, key=lambda row: -row["at_ms"])
 
 
-def _ids(store: Store, one: WatchedSession) -> list[str]:
+def our_ids(store: Store, one: WatchedSession) -> list[str]:
     """Return our ids of a client's session: that of the hooks, and that of the gateway."""
     return [row.session_id for row in store.sessions() if one.is_named(row.session_id)]
 
@@ -63,22 +92,59 @@ def _times(store: Store, session_id: str) -> dict[str, int]:
 
 def _row(decision: Decision, session_id: str, at_ms: int) -> dict[str, Any]:
     return {
+        "by": "undrift",
         "ref": decision.ref,
         "session_id": session_id,
         "kind": decision.kind,
         "reason": decision.reason,
         "tokens_saved": decision.tokens_saved,
         "at_ms": at_ms,
-        "is_away": decision.kind in _AWAY,
         "moment": str(decision.detail.get("moment", "")),
     }
 
 
-def _shown(store: Store, ref: str) -> tuple[str, str]:
-    """Return what a block is and its first line; a destroyed or damaged one has none."""
+def _compacted(one: WatchedSession, entries: Sequence[ContextEntry]) -> list[dict[str, Any]]:
+    """Return what the client's own compactions removed, the newest first; of what was removed twice, the last time."""
+    rows = []
+    session_id = f"{one.client}:{one.session_id or one.key}"
+    bounds = list(enumerate(one.figures.boundaries, 1))
+    for entry in reversed(entries):
+        line = entry.meta("line")
+        cut = next(((n, bound) for n, bound in bounds if isinstance(line, int) and line < bound.line), None)
+        if cut is None or entry.meta("meta") or not entry.content.strip():
+            continue
+        number, bound = cut
+        rows.append(
+            {
+                "by": "client",
+                "ref": ref_of(session_id, entry.id),
+                "session_id": session_id,
+                "kind": "compacted",
+                "reason": f"compaction {number} of the client replaced it by a summary",
+                "tokens_saved": entry.token_count,
+                "at_ms": bound.at_ms or 0,
+                "moment": "",
+                "entry": entry,
+            }
+        )
+        if len(rows) >= _MOST_ROWS:
+            break
+    return rows
+
+
+def _stored(store: Store, ref: str) -> ContextEntry | None:
     try:
-        entry = store.original(ref).entry
+        return store.original(ref).entry if ref else None
     except (RecallError, StoreError):
-        return "no longer stored", ""
+        return None
+
+
+def _shown(entry: ContextEntry | None) -> dict[str, str]:
+    """Return what a block is and its first line; a destroyed or damaged one has none."""
+    if entry is None:
+        return {"what": "no longer stored", "line": ""}
     line = next((text for text in entry.content.splitlines() if text.strip()), "")
-    return label(entry.what, _LINE_CHARACTERS), label(mask(line[:4_000]).text, _LINE_CHARACTERS)
+    return {
+        "what": label(entry.what, _LINE_CHARACTERS),
+        "line": label(mask(line[:4_000]).text, _LINE_CHARACTERS),
+    }

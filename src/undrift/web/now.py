@@ -8,17 +8,23 @@ from typing import Any
 
 from undrift.core.guard import LEAST_TOKENS
 from undrift.core.text.safe_lines import label
+from undrift.errors import StoreError
+from undrift.stores.contract import Store
 from undrift.values.clock import now_ms
+from undrift.web.causes import price_so_far
+from undrift.web.read_again import system_texts_tokens
 from undrift.web.source import PageSource
 from undrift.web.watching import WatchedSession
+from undrift.window.pinning import KINDS, unpinned_in
 
-__all__ = ["now", "session_json"]
+__all__ = ["name_of", "now", "session_json"]
 
 _LIVE_MS = 60 * 60_000
 """A session that was written to within an hour is alive."""
 
 _MOST_LIVE = 50
 _NAME_CHARACTERS = 200
+_AWAY = frozenset({"pruned", "cut", "trimmed", "folded", "evicted"})
 
 
 def now(source: PageSource, _: Mapping[str, str]) -> dict[str, Any]:
@@ -33,10 +39,13 @@ def now(source: PageSource, _: Mapping[str, str]) -> dict[str, Any]:
 def session_json(source: PageSource, one: WatchedSession, at_ms: int, open_here: Mapping[str, Any]) -> dict[str, Any]:
     """Return one session for the page. `open_here`: the gateway's figures of its open sessions, by our id."""
     managed = next((row for name, row in open_here.items() if one.is_named(name)), None)
-    parts = one.parts()
+    pinned_tokens, left_tokens = source.noted(one, "stored", one.last_ms, lambda: _stored(source, one))
+    if managed:
+        left_tokens = max(0, managed["tokens_before"] - managed["tokens_after"])
+    usd, unpriced = price_so_far(source, one)
     return {
         "key": one.key,
-        "name": source.named(one.title),
+        "name": name_of(source, one),
         "client": one.client,
         "project": label(one.project, _NAME_CHARACTERS),
         "folder": label(one.folder, _NAME_CHARACTERS),
@@ -49,12 +58,60 @@ def session_json(source: PageSource, one: WatchedSession, at_ms: int, open_here:
         "window": {
             "limit_tokens": one.window_tokens,
             "used_tokens": one.used_tokens,
-            "parts": parts,
-            "left_tokens": max(0, managed["tokens_before"] - managed["tokens_after"]) if managed else 0,
+            "parts": _parts(source, one, pinned_tokens),
+            "left_tokens": left_tokens,
             "is_counted": bool(one.figures.prompts),
         },
         "cache": _cache(one),
+        "usd": usd,
+        "unpriced": unpriced,
     }
+
+
+def name_of(source: PageSource, one: WatchedSession) -> str:
+    """Return a session's name for the page, without that of its project."""
+    title = one.title.removeprefix(one.project) if one.project else one.title
+    return source.named(title.removeprefix(" · "))
+
+
+def _parts(source: PageSource, one: WatchedSession, pinned_tokens: int) -> dict[str, int]:
+    """Return the tokens of the window by kind.
+
+    ``system`` is system prompt and tools together, unless the client records its system prompt: then there is ``tools``
+    for the rest. ``pins`` is what undrift put in; the provider counts it, and no client records it.
+    """
+    parts = dict(one.parts())
+    pins = min(parts["system"], pinned_tokens)
+    if pins:
+        parts |= {"system": parts["system"] - pins, "pins": pins}
+    texts = system_texts_tokens(source, one)
+    if texts and one.figures.prompts:
+        if not one.figures.boundaries:  # before a compaction they are among the recorded texts
+            known = min(texts, parts["answers"])
+            parts |= {"answers": parts["answers"] - known, "system": parts["system"] + known}
+        system = min(texts, parts["system"])
+        parts |= {"system": system, "tools": parts["system"] - system}
+    return parts
+
+
+def _stored(source: PageSource, one: WatchedSession) -> tuple[int, int]:
+    """Return the tokens of the pins that undrift put into the window, and of what left it; 0 if no store says so."""
+    pinned = left = 0
+    try:
+        with source.store(source.place(one.folder)) as store:
+            for session_id in _ids(store, one):
+                decisions = list(store.decisions(session_id).values()) if store else []
+                left += sum(decision.tokens_saved for decision in decisions if decision.kind in _AWAY)
+                placed = {decision.ref: -decision.tokens_saved for decision in decisions if decision.kind == "pinned"}
+                undone = unpinned_in(store.operations(session_id, KINDS)) if store and placed else ()
+                pinned += sum(tokens for ref, tokens in placed.items() if ref not in undone)
+    except StoreError:
+        return 0, 0
+    return pinned, left
+
+
+def _ids(store: Store | None, one: WatchedSession) -> list[str]:
+    return [row.session_id for row in store.sessions() if one.is_named(row.session_id)] if store else []
 
 
 def _cache(one: WatchedSession) -> dict[str, Any]:

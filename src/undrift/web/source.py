@@ -22,6 +22,7 @@ from undrift.stores.opening import engine_of, open_store
 from undrift.stores.projects import place_of, places_in
 from undrift.values.project import Place
 from undrift.values.scope import Scope
+from undrift.web.agents import AgentBook, WatchedAgent
 from undrift.web.watching import WatchedSession
 
 __all__ = ["PageSource"]
@@ -31,6 +32,7 @@ _LOOK_AGAIN_S = 10.0
 
 _MOST_FILES = 200
 _MOST_VALUES = 20
+_MOST_NOTES = 2_000
 _TITLE_CHARACTERS = 120
 T = TypeVar("T")
 
@@ -53,7 +55,9 @@ class PageSource:
     _watched: dict[Path, WatchedSession] = field(default_factory=dict)
     _looked_s: float = -_LOOK_AGAIN_S
     _values: OrderedDict[tuple[Path, str], tuple[int | None, object]] = field(default_factory=OrderedDict)
+    _notes: OrderedDict[tuple[Path, str], tuple[object, object]] = field(default_factory=OrderedDict)
     _lock: threading.RLock = field(default_factory=threading.RLock)
+    _agents: AgentBook = field(default_factory=AgentBook)
 
     def sessions(self) -> list[WatchedSession]:
         """Return the newest recorded sessions, up to 200, each as it stands in its file now, the newest first."""
@@ -76,6 +80,17 @@ class PageSource:
                 return one
         raise InputError("this session is not recorded here any more; go back to the list")
 
+    def agents(self, one: WatchedSession) -> list[WatchedAgent]:
+        """Return the sub-agents of a session, each as it stands in its recording now, the first one first."""
+        with self._lock:
+            self._agents.models = self.models
+            return self._agents.of(one, self._watched.values())
+
+    def agent_paths(self, one: WatchedSession) -> list[Path]:
+        """Return the recordings of a session's sub-agents, the newest first, without a look into them."""
+        with self._lock:
+            return self._agents.paths(one, self._watched.values())
+
     def open_here(self) -> dict[str, dict[str, Any]]:
         """Return the figures of the gateway's open sessions, by our id; none without a gateway in this process."""
         return {} if self.open_sessions is None else {one["session"]: one for one in self.open_sessions()}
@@ -89,6 +104,21 @@ class PageSource:
             while len(self._values) > _MOST_VALUES:
                 self._values.popitem(last=False)
         return value  # type: ignore[return-value]
+
+    def noted(self, one: WatchedSession, name: str, stamp: object, make: Callable[[], T]) -> T:
+        """Return a small value about a session as long as its stamp stays the same; make it if it has changed."""
+        known, value = self._notes.get((one.path, name), (None, None))
+        if known != stamp:
+            value = make()
+            self.note(one, name, stamp, value)
+        return value  # type: ignore[return-value]
+
+    def note(self, one: WatchedSession, name: str, stamp: object, value: object) -> None:
+        """Keep a small value about a session for `noted`; of too many the oldest leave."""
+        with self._lock:
+            self._notes[one.path, name] = (stamp, value)
+            while len(self._notes) > _MOST_NOTES:
+                self._notes.popitem(last=False)
 
     def named(self, title: str) -> str:
         """Return a session's title for the page: one line, without secrets."""

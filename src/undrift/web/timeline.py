@@ -11,10 +11,11 @@ from typing import Any
 from undrift.core.guard import SURE_S
 from undrift.values.clock import now_ms
 from undrift.values.usage import PromptUsage
-from undrift.web.bill import priced_prompts
+from undrift.web.causes import priced_prompts
 from undrift.web.left import left_rows
 from undrift.web.now import session_json
 from undrift.web.source import PageSource
+from undrift.web.tasks import task_marks
 from undrift.web.watching import WatchedSession
 
 __all__ = ["session"]
@@ -30,7 +31,7 @@ def session(source: PageSource, query: Mapping[str, str]) -> dict[str, Any]:
     return {
         "session": session_json(source, one, now_ms(), source.open_here()),
         "turns": [_turn(number, *priced) for number, priced in enumerate(priced_prompts(one, source.models), 1)],
-        "marks": [*_compactions(one), *_pauses(prompts), *_prunes(left, prompts)],
+        "marks": [*_compactions(one), *_pauses(prompts), *_prunes(left, prompts), *task_marks(source, one)],
         "left_tokens": sum(row["tokens_saved"] for row in left),
         "left_blocks": len(left),
     }
@@ -84,8 +85,7 @@ def _prunes(left: list[dict[str, Any]], prompts: tuple[PromptUsage, ...]) -> Ite
     times = [prompt.at_ms or 0 for prompt in prompts]
     batches: dict[int, list[dict[str, Any]]] = {}
     for row in left:
-        if row["is_away"]:
-            batches.setdefault(row["at_ms"], []).append(row)
+        batches.setdefault(row["at_ms"], []).append(row)
     for at_ms, rows in sorted(batches.items()):
         saved = sum(row["tokens_saved"] for row in rows)
         text = f"{len(rows):,} blocks left, {saved:,} tokens"

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
-from undrift.core.window.sent_prompt import SentRecord, block_mark, edits_at
+from undrift.core.window.sent_prompt import ID_CHARACTERS, SentRecord, block_mark, edits_at
 from undrift.core.window.window import Window
 from undrift.stores.sent_prompts import append_sent, sent_lines
 from undrift.values.items import outlined
@@ -77,7 +77,7 @@ class SentRecorder:
         at = window.numbers.get(noted.last)  # each id depends on those before it, so the beginning is the same
         follows = at is not None
         kept, unknown = (at + 1, 0) if at is not None else (0, _unread(window))
-        first_new = max(kept, unknown)
+        numbers = range(max(kept, unknown), len(window.items))
         before = noted if follows else _Noted()
         edits: dict[int, tuple[str, ...] | None] = {
             number: _marks(renderer.views_of(number, one))
@@ -91,7 +91,8 @@ class SentRecorder:
             fixed_tokens=tokens[1],
             before=before.sum,
             kept=kept,
-            new=tuple(_marks((conversation.messages[n].view,)) for n in range(first_new, len(window.items))),
+            new=tuple(_marks((conversation.messages[n].view,)) for n in numbers),
+            ids=tuple(window.items[n].id[:ID_CHARACTERS] for n in numbers),
             edits=edits,
             last=window.newest_id,
             unknown=unknown,

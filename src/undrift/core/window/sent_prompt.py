@@ -9,7 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-__all__ = ["SentRecord", "block_mark", "edits_at", "prompt_at", "size_of"]
+__all__ = ["ID_CHARACTERS", "SentItem", "SentRecord", "block_mark", "edits_at", "prompt_at", "size_of"]
+
+ID_CHARACTERS = 12
+"""So much of a chain id tells the items of one session apart."""
 
 _SPACE = b" \t\r\n\x0b\x0c"
 _DIGEST_BYTES = 8
@@ -46,6 +49,7 @@ class SentRecord:
         before: The sum of the record that it follows; empty if it follows none.
         kept: How many items of that record's history it begins with.
         new: The marks of each further item, as the client gave it.
+        ids: The beginning of the chain id of each of these items.
         edits: Number of an item to the marks that were sent in its place; None: it is sent as it was given again.
         last: The chain id of its newest item.
         unknown: How many items at the beginning have no marks, because an earlier process read them.
@@ -58,6 +62,7 @@ class SentRecord:
     before: str
     kept: int
     new: tuple[tuple[str, ...], ...]
+    ids: tuple[str, ...]
     edits: Mapping[int, tuple[str, ...] | None]
     last: str
     unknown: int = 0
@@ -66,7 +71,7 @@ class SentRecord:
     def summed(self) -> "SentRecord":
         """Return the record with its sum."""
         edits = sorted((number, marks) for number, marks in self.edits.items())
-        named = (self.at_ms, self.before, self.kept, self.new, edits, self.last, self.unknown)
+        named = (self.at_ms, self.before, self.kept, self.new, self.ids, edits, self.last, self.unknown)
         return replace(self, sum=hashlib.blake2b(repr(named).encode(), digest_size=_SUM_BYTES).hexdigest())
 
     @classmethod
@@ -75,27 +80,52 @@ class SentRecord:
         try:
             edits = {int(number): None if marks is None else tuple(marks) for number, marks in value["edits"].items()}
             new = tuple(tuple(marks) for marks in value["new"])
-            found = cls(**{**value, "new": new, "edits": edits})
+            found = cls(**{**value, "new": new, "ids": tuple(value["ids"]), "edits": edits})
             numbers = (found.at_ms, found.tokens, found.fixed_tokens, found.kept, found.unknown)
-            if not all(type(one) is int and one >= 0 for one in numbers) or found.summed().sum != found.sum:
+            is_whole = len(new) == len(found.ids) and all(isinstance(one, str) for one in found.ids)
+            if (
+                not (is_whole and all(type(one) is int and one >= 0 for one in numbers))
+                or found.summed().sum != found.sum
+            ):
                 raise ValueError("the record does not match its sum")
         except (KeyError, TypeError, AttributeError, RecursionError) as error:
             raise ValueError("it is no record of what was sent") from error
         return found
 
 
-def prompt_at(records: Sequence[SentRecord], sum_: str) -> tuple[tuple[str, ...] | None, ...] | None:
-    """Return the marks of each item that a request sent, in order; None for an item without marks.
+@dataclass(frozen=True, slots=True)
+class SentItem:
+    """One item of a prompt that was sent.
 
-    `records`: those of a session, in any order. None means: a record that it follows is missing.
+    Args:
+        id: The beginning of its chain id; empty if an earlier process read it.
+        given: The marks of its blocks, as the client gave them; None: they are unknown.
+        sent: The marks of what was sent in its place; None: it was sent as it was given.
+    """
+
+    id: str
+    given: tuple[str, ...] | None
+    sent: tuple[str, ...] | None = None
+
+    @property
+    def marks(self) -> tuple[str, ...] | None:
+        """The marks of what was sent; None: they are unknown."""
+        return self.given if self.sent is None else self.sent
+
+
+def prompt_at(records: Sequence[SentRecord], sum_: str) -> tuple[SentItem, ...] | None:
+    """Return the items of a request, in order. None means: a record that it follows is missing.
+
+    `records`: those of a session, in any order.
     """
     chain, edits = _chain(records, sum_), edits_at(records, sum_)
     if chain is None or edits is None:
         return None
-    items: list[tuple[str, ...] | None] = []
+    items: list[SentItem] = []
     for one in chain:
-        items = [*(items[: one.kept] if one.before else [None] * one.unknown), *one.new]
-    return tuple(edits.get(number, marks) for number, marks in enumerate(items))
+        kept = items[: one.kept] if one.before else [SentItem("", None)] * one.unknown
+        items = [*kept, *(SentItem(id_, marks) for id_, marks in zip(one.ids, one.new, strict=True))]
+    return tuple(replace(item, sent=edits.get(number)) for number, item in enumerate(items))
 
 
 def edits_at(records: Sequence[SentRecord], sum_: str) -> dict[int, tuple[str, ...]] | None:

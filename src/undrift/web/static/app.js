@@ -3,19 +3,30 @@
 
 import {button, h, heading} from "./dom.js";
 import {follow} from "./live.js";
+import {original, searching, show as find} from "./find.js";
+import {sharing} from "./share.js";
 import {show as now} from "./now.js";
 import {show as session} from "./session.js";
 import {show as compactions} from "./compactions.js";
 import {show as left} from "./left.js";
 import {show as bill} from "./bill.js";
+import {ofSession as sessionTasks, show as tasks} from "./tasks.js";
+import {show as memory} from "./memory.js";
 
 const main = document.querySelector("main");
-const OF_SESSION = {"": session, compactions, left};
+const OF_SESSION = {"": session, compactions, left, tasks: sessionTasks};
 let newest = null, open = null;
 
+/** A part of an address as it was before it was encoded; a broken one is no error. */
+const plain = part => new URLSearchParams(`part=${part.replaceAll("&", "%26").replaceAll("+", "%2B")}`).get("part");
+
 function routed(hash) {
-  const [name = "", key = "", tab = ""] = hash.replace(/^#\/?/, "").split("/");
+  const [name = "", key = "", tab = "", words = ""] = hash.replace(/^#\/?/, "").split("/");
   if (name === "bill") return {name, view: bill, days: key};
+  if (name === "memory") return {name, view: memory, key};
+  if (name === "tasks") return {name, view: tasks, run: plain(key), place: plain(tab)};
+  if (name === "find") return {name, view: find, key: plain(key)};
+  if (name === "original") return {name, view: original, key: plain(key), tab: plain(tab), words: plain(words)};
   const view = name === "session" && key && OF_SESSION[tab];
   return view ? {name, view, key: new URLSearchParams(`key=${key}`).get("key")} : {name: "now", view: now};
 }
@@ -65,6 +76,8 @@ document.querySelector(".skip").addEventListener("click", event => {
   event.preventDefault();
   (main.querySelector("h1") ?? main).focus();
 });
+searching(document.querySelector(".search"));
+sharing(document.querySelector("#share"), main);
 addEventListener("hashchange", () => navigate(false));
 follow(value => {
   newest = value;

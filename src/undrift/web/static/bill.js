@@ -1,53 +1,72 @@
-// The view of the bill: what prompts cost, by day, project, model and session, and what undrift saved.
-// Law: prices are the server's; a prompt without a price is counted and its model named, never guessed.
+// The view of the bill: what prompts cost, by day, cause, project, model and session, and what undrift saved.
+// Law: prices are the server's; a prompt without a price is counted and its model named, never guessed. New figures come by themselves
+// and leave the focus, the page of a list and what is open as they are.
 
-import {ask, count, h, heading, money, number, own, pages, share, soft, table} from "./dom.js";
+import {ask, count, h, heading, money, number, own, pages, soft, table} from "./dom.js";
+import {CAUSES, causesPart, sizesOf} from "./causes.js";
 import {chart} from "./chart.js";
-import {address, bar, facts, legend, projectOf, readout, tile} from "./parts.js";
+import {address, bar, facts, legend, onChange, projectOf, readout, renew} from "./parts.js";
 
 const SPANS = [["1", "Today"], ["7", "7 days"], ["30", "30 days"], ["366", "All"]];
-const CAUSES = [["read", "read from the cache"], ["new", "new"], ["again", "written again"]];
 const ROWS = 12;
+const HALVES = new Set(["project", "model"]);
 const DAY_MS = 86_400_000;
-const FOOT =
-  "Prices of prompts, without answers: the provider’s counts at the model’s price. Days are in UTC. Written again: it stood in the cache before.";
+const FOOT = "Days are in UTC. All: the last 366 days.";
 const COUNTED = [
   "What was paid for the prompts, compared with the price of sending everything, from the usage of each answer.",
   " Rewrites are what undrift’s own prunes made the provider write again. Fetched again is what left and was read once more.",
 ];
 
-export async function show(root, {days, signal}) {
+export async function show(root, {days, now, signal}) {
   const chosen = SPANS.some(([one]) => one === days) ? days : "7";
   const link = ([one, text]) => h("a", {href: `#/bill/${one}`, "aria-current": one === chosen ? "page" : null}, text);
-  const place = h("div", h("p.soft", {role: "status"}, "Reckoning…"));
-  root.append(heading("Bill"), h("nav.tabs", {"aria-label": "Days"}, SPANS.map(link)), place);
-  const found = await ask(`api/bill?days=${chosen}`, signal);
-  place.replaceChildren(...drawn(found).filter(Boolean));
+  const status = h("p.soft", {role: "status"}, "Adding up…"), place = h("div.bill");
+  root.append(heading("Bill"), h("nav.tabs", {"aria-label": "Days"}, SPANS.map(link)), status, place);
+  const slots = new Map();
+  const take = async () => {
+    const found = await ask(`api/bill?days=${chosen}`, signal);
+    status.remove();
+    for (const [name, value, draw] of parts(found)) {
+      const slot = slots.get(name) ?? begun(slots, name, place), text = JSON.stringify(value ?? null);
+      if (slot.text === text) continue;
+      slot.text = text;
+      renew(slot.element, value ? draw(value, slot) : null);
+    }
+  };
+  const update = onChange(signal, ({sessions}) => JSON.stringify(sessions.map(one => [one.key, one.last_ms])), take);
+  if (now) update(now);
+  await take();
+  return update;
 }
 
-function drawn({prompts, unpriced, by, days, saved}) {
-  if (!prompts) return [h("p.card.empty", "No prompt in these days. Choose more days."), balance(saved)];
+function begun(slots, name, place) {
+  const slot = {element: h(HALVES.has(name) ? "div.half" : "div"), text: ""};
+  slots.set(name, slot);
+  place.append(slot.element);
+  return slot;
+}
+
+/** The parts of the view: a name, what it shows, and what draws it. */
+function parts({by, days, saved, undated, ...whole}) {
+  const {prompts, unpriced} = whole;
   const project = row => own(row.name ? projectOf({project: row.name}) : "no project");
   return [
-    h("ul.tiles", tiles(by.day, prompts)),
-    unpriced > 0 && missing(unpriced, prompts, by.model),
-    by.day.length > 1 && daily(everyDay(by.day, days)),
-    balance(saved),
-    h("div.columns", listed("Projects", by.project, project), listed("Models", by.model, row => own(row.name))),
-    listed("Sessions", by.session, row => h("a", {href: address(row.name)}, own(row.title || row.name))),
-    soft(FOOT),
+    ["none", !prompts && {days}, () => h("p.card.empty", "No prompt in these days. Choose more days.")],
+    ["missing", unpriced > 0 && {unpriced, prompts, models: by.model.filter(row => row.unpriced).map(row => row.name)}, missing],
+    ["causes", prompts && whole, found => causesPart("What it cost, and why", found)],
+    ["daily", by.day.length > 1 && {rows: by.day, days}, daily],
+    ["saved", saved, balance],
+    ["project", prompts && by.project, listed("Projects", project)],
+    ["model", prompts && by.model, listed("Models", row => own(row.name))],
+    ["session", prompts && by.session, listed("Sessions", row => h("a", {href: address(row.name)}, own(row.title || row.name)))],
+    ["foot", {undated}, foot],
   ];
 }
 
-function tiles(rows, prompts) {
-  const sum = name => rows.reduce((all, row) => all + row[name], 0), whole = sum("usd");
-  const cause = ([name, text]) => tile(money(sum(name)), `${text}, ${share(sum(name), whole)}`, name);
-  return [tile(money(whole), count(prompts, "prompt")), ...CAUSES.map(cause)];
-}
+const foot = ({undated}) => soft(FOOT, undated > 0 && ` ${count(undated, "prompt")} without a recorded time are in no day.`);
 
-function missing(unpriced, prompts, rows) {
-  const models = rows.filter(row => !row.usd).map(row => row.name);
-  const named = models.length > 0 && own(` Models without a price: ${models.slice(0, 6).join(", ")}${models.length > 6 ? " and others" : ""}.`);
+function missing({unpriced, prompts, models}) {
+  const named = own(` Models without a price: ${models.slice(0, 6).join(", ")}${models.length > 6 ? " and others" : ""}.`);
   return h("p.note", `${number(unpriced)} of ${count(prompts, "prompt")} have no price and are not in the sums.`, named);
 }
 
@@ -60,43 +79,54 @@ function everyDay(rows, days) {
   const found = [];
   for (let at = days > 30 ? stamp(rows[0].name) : last - (days - 1) * DAY_MS; at <= last; at += DAY_MS) {
     const name = new Date(at).toISOString().slice(0, 10);
-    found.push(known.get(name) ?? {name, prompts: 0, usd: 0, read: 0, new: 0, again: 0});
+    found.push(known.get(name) ?? {name, prompts: 0, usd: 0, causes: {}});
   }
   return found;
 }
 
 const SHORT = new Intl.DateTimeFormat("en-GB", {day: "numeric", month: "short", timeZone: "UTC"});
 
-function daily(days) {
-  const said = readout(), named = at => SHORT.format(stamp(days[at].name));
+/** The days as bars; drawn once, so that the bar that was picked stays picked. */
+function daily({rows, days}, slot) {
+  slot.days = everyDay(rows, days);
+  slot.chart ??= drawnDays(slot);
+  const values = name => Float64Array.from(slot.days, row => row.causes[name] ?? 0);
+  const named = at => SHORT.format(stamp(slot.days[at].name));
+  slot.chart.set({series: CAUSES.map(([name]) => ({name, values: values(name)})), over: null, marks: [], limit: 0, named});
+  return slot.chart.card;
+}
+
+function drawnDays(slot) {
+  const said = readout(), dayOf = at => slot.days[at], named = at => SHORT.format(stamp(dayOf(at).name));
   const picked = (row, at) => [
     h("p", h("b", named(at)), ` · ${count(row.prompts, "prompt")} · ${money(row.usd)}`),
-    facts(CAUSES.map(([name, text]) => [name, text, money(row[name])])),
+    facts(CAUSES.map(([name, text]) => [name, text, row.prompts ? money(row.causes[name]) : "$0.00"])),
   ];
   const bars = chart({
     label: "Day",
     format: usd => (usd % 1 ? money(usd) : `$${number(usd)}`),
-    worded: at => `${named(at)}: ${money(days[at].usd)}`,
-    onPick: at => said.replaceChildren(...picked(days[at], at)),
+    worded: at => `${named(at)}: ${money(dayOf(at).usd)}`,
+    onPick: at => said.replaceChildren(...picked(dayOf(at), at)),
     height: 220,
     widest: 90,
   });
-  bars.set({series: CAUSES.map(([name]) => ({name, values: Float64Array.from(days, row => row[name])})), over: null, marks: [], limit: 0, named});
-  return h("div.card", h("h2", "Each day, by cause"), legend(CAUSES), bars.element, said);
+  return {set: bars.set, card: h("div.card", h("h2", "Each day, by cause"), legend(CAUSES), bars.element, said)};
 }
 
 const HEADS = [["name", "grow"], ["prompts", "figures wide"], ["by cause", "mini wide"], ["price", "figures"]];
 
-function listed(title, rows, named) {
-  const most = Math.max(...rows.map(row => row.usd));
-  const cells = row => [named(row), number(row.prompts), causes(row, most), row.usd ? money(row.usd) : "no price"];
+const listed = (title, named) => (rows, slot) => {
+  const most = Math.max(...rows.map(row => row.usd ?? 0));
+  const cells = row => [named(row), number(row.prompts), causes(row, most), money(row.usd)];
   const draw = some => h("div.list", table(title, HEADS, some.map(cells)));
-  return h("section.card", h("h2", title), pages(rows, ROWS, draw, title.slice(0, -1).toLowerCase()));
-}
+  const from = Math.min(slot.list?.from ?? 0, Math.floor((rows.length - 1) / ROWS) * ROWS);
+  slot.list = pages(rows, ROWS, draw, title.slice(0, -1).toLowerCase(), from);
+  return h("section.card", h("h2", title), slot.list);
+};
 
 function causes(row, most) {
-  const made = bar(CAUSES.map(([name]) => [name, row[name] * 1e6]), {"aria-hidden": "true"}, "bar.thin");
-  made.style.width = `${most ? Math.max(1, (100 * row.usd) / most) : 0}%`;
+  const made = bar(sizesOf(row.causes), {"aria-hidden": "true"}, "bar.thin");
+  made.style.width = `${most ? Math.max(1, (100 * (row.usd ?? 0)) / most) : 0}%`;
   return made;
 }
 

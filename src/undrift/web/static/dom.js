@@ -31,10 +31,16 @@ export const heading = (...children) => h("h1", {tabindex: "-1"}, ...children);
 export const button = (text, onclick, kind = "") => h(`button${kind}`, {type: "button", onclick}, text);
 
 /** Ask a view of the server; a refusal becomes an error with its sentence. */
-export async function ask(path, signal) {
+export const ask = (path, signal) => answered(path, {signal});
+
+/** Carry out an action; it is on disk when the promise is kept. A refusal becomes an error with its sentence. */
+export const act = (name, given, signal) =>
+  answered(`api/${name}`, {signal, method: "POST", headers: {"content-type": "application/json"}, body: JSON.stringify(given)});
+
+async function answered(path, options) {
   let answer;
   try {
-    answer = await fetch(path, {signal, cache: "no-store"});
+    answer = await fetch(path, {...options, cache: "no-store"});
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new Error("undrift does not answer. Is `undrift web` still running?");
@@ -107,19 +113,20 @@ export function table(caption, heads, rows, kind = "") {
 }
 
 /** A list shown a page at a time, so that the document stays small. `draw`: rows -> an element. */
-export function pages(rows, size, draw, noun) {
+export function pages(rows, size, draw, noun, first = 0) {
   const place = h("div", {tabindex: "-1"});
   const go = (from, isAsked) => {
     const rest = Math.min(size, rows.length - from - size);
     const back = from > 0 && button(`Show the ${size} before`, () => go(from - size, true));
     const on = rest > 0 && button(`Show ${rest} more`, () => go(from + size, true));
     const said = `${noun}s ${number(from + 1)} to ${number(Math.min(from + size, rows.length))} of ${number(rows.length)}`;
+    place.from = from;
     place.replaceChildren(draw(rows.slice(from, from + size)));
     if (back || on) place.append(h("p.pager", back, on, h("span", {role: "status"}, said)));
     if (!isAsked) return;
     place.focus({preventScroll: true});
     if (place.getBoundingClientRect().top < 0) place.scrollIntoView();
   };
-  go(0, false);
+  go(first, false);
   return place;
 }

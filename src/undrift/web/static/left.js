@@ -2,18 +2,30 @@
 // Law: the rows are those of the store; the filter only hides. At most one page of them stands in the document.
 
 import {ask, count, h, moment, number, own, pages, soft, table, tokens} from "./dom.js";
-import {eachSecond, top} from "./parts.js";
+import {liveTop, onChange, renew} from "./parts.js";
 
 const ROWS = 100;
 const WAIT_MS = 120;
 
-export async function show(root, {key, signal}) {
+export async function show(root, {key, now, signal}) {
   const query = `key=${encodeURIComponent(key)}`;
   const [{session}, found] = await Promise.all([ask(`api/session?${query}`, signal), ask(`api/left?${query}`, signal)]);
-  const head = top(session, "left");
-  eachSecond(signal, head.tick);
-  const body = found.count ? filled(found) : empty(session);
+  const head = liveTop(session, "left", signal), body = h("div");
   root.append(head, h("section.card", {"aria-label": "What left"}, h("h2", "What left the window"), body));
+  let list = null;
+  const draw = value => {
+    if (list) return list.take(value);
+    if (value.count) body.replaceChildren(...(list = filled(value)).elements);
+    else body.replaceChildren(...empty(session));
+  };
+  const stateOf = ({sessions}) => sessions.find(one => one.key === key)?.last_ms ?? 0;
+  const update = onChange(signal, stateOf, async () => draw(await ask(`api/left?${query}`, signal)));
+  if (now) update(now);
+  draw(found);
+  return value => {
+    head.update(value);
+    update(value);
+  };
 }
 
 function empty({client}) {
@@ -24,23 +36,33 @@ function empty({client}) {
   ];
 }
 
-function filled(found) {
-  const texts = found.rows.map(row => `${why(row)} ${row.kind} ${row.what} ${row.line} ${row.ref}`.toLowerCase());
+const textOf = row => `${why(row)} ${row.kind} ${row.what} ${row.line} ${row.ref}`.toLowerCase();
+
+/** The list with its filter; `take` of it takes newer rows, and leaves the filter, the focus and the page as they are. */
+function filled(first) {
+  let found = first, texts = first.rows.map(textOf), words = [], shown = null;
   const list = h("div"), said = h("p.soft", {role: "status"});
-  const draw = words => {
+  const draw = (from = 0) => {
     const rows = found.rows.filter((_, n) => words.every(word => texts[n].includes(word)));
     const sum = rows.reduce((all, row) => all + row.tokens_saved, 0);
     said.textContent = words.length ? `${count(rows.length, "block")} of ${number(found.rows.length)}, ${tokens(sum)} tokens` : summed(found);
-    list.replaceChildren(rows.length ? pages(rows, ROWS, listed, "block") : h("p.empty", "No block has these words."));
+    shown = rows.length ? pages(rows, ROWS, listed, "block", from < rows.length ? from : 0) : h("p.empty", "No block has these words.");
+    renew(list, shown);
   };
   let timer = 0;
   const oninput = event => {
     clearTimeout(timer);
-    timer = setTimeout(() => draw(event.target.value.toLowerCase().split(/\s+/).filter(Boolean)), WAIT_MS);
+    words = event.target.value.toLowerCase().split(/\s+/).filter(Boolean);
+    timer = setTimeout(draw, WAIT_MS);
   };
   const box = h("input", {type: "search", id: "filter", autocomplete: "off", placeholder: "reason, tool, file or text", oninput});
-  draw([]);
-  return [h("p.filter", h("label", {for: "filter"}, "Filter"), box), said, list];
+  draw();
+  const take = value => {
+    if (JSON.stringify(value) === JSON.stringify(found)) return;
+    [found, texts] = [value, value.rows.map(textOf)];
+    draw(shown.from);
+  };
+  return {take, elements: [h("p.filter", h("label", {for: "filter"}, "Filter"), box), said, list]};
 }
 
 function summed({rows, count: whole, tokens: sum}) {

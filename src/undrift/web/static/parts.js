@@ -5,6 +5,8 @@ import {ago, count, h, heading, money, own, share, soft, span, tokens} from "./d
 
 const PARTS = [
   ["system", "system and tools"],
+  ["tools", "tools and the rest"],
+  ["pins", "pins"],
   ["user", "your words"],
   ["results", "results"],
   ["answers", "answers"],
@@ -57,7 +59,8 @@ export function filledTo(part, kind, attributes) {
 function about(one) {
   const amounts = count(one.turns, "turn") + (one.compactions ? `, ${count(one.compactions, "compaction")}` : "");
   const when = h("span");
-  const lead = own([clientOf(one), one.model || "model unknown", amounts, ""].join(" · "));
+  const price = typeof one.usd === "number" ? `${money(one.usd)} so far${one.unpriced ? ", not all has a price" : ""} · ` : "";
+  const lead = [own(`${clientOf(one)} · ${one.model || "model unknown"}`), ` · ${amounts} · ${price}`];
   const made = soft(lead, when, one.is_managed && h("span.tag", "managed by undrift"));
   made.tick = () => {
     const text = ago(one.last_ms);
@@ -70,8 +73,10 @@ function about(one) {
 export const filled = ({limit_tokens: limit, used_tokens: used, is_counted: isCounted}) =>
   `${isCounted ? "" : "about "}${tokens(used)}${limit ? ` of ${tokens(limit)}` : ""}`;
 
+const wordOf = (name, text, parts) => (name === "system" && "tools" in parts ? "system prompt" : text);
+
 const sizesOf = ({parts, limit_tokens: limit, used_tokens: used}) =>
-  PARTS.map(([name, text]) => [name, name === "free" ? limit - used : parts[name], text]).filter(([, size]) => size > 0);
+  PARTS.map(([name, text]) => [name, name === "free" ? limit - used : parts[name], wordOf(name, text, parts)]).filter(([, size]) => size > 0);
 
 export const windowBar = (window, kind) => bar(sizesOf(window), {role: "img", "aria-label": `window: ${filled(window)} tokens`}, kind);
 
@@ -113,7 +118,7 @@ export function sessionPart(tag, attributes, one, title, kind = "pair") {
   return made;
 }
 
-const TABS = [["", "Timeline"], ["compactions", "Compactions"], ["left", "What left"]];
+const TABS = [["", "Timeline"], ["compactions", "Compactions"], ["left", "What left"], ["tasks", "Tasks"]];
 
 export function top(one, tab) {
   const made = sessionPart("header", {}, one, heading(own(titled(one))), "card.pair");
@@ -121,6 +126,55 @@ export function top(one, tab) {
   const link = ([name, text]) => h("a", {href: address(one.key, name), "aria-current": name === tab ? "page" : null}, text, number(name));
   made.append(h("nav.tabs", {"aria-label": "Views of this session"}, TABS.map(link)));
   return made;
+}
+
+/** The top of a session's view; `update` of it takes the live sessions. */
+export function liveTop(one, tab, signal) {
+  const place = h("div");
+  let seen = "";
+  place.update = ({sessions}) => {
+    const found = sessions.find(other => other.key === one.key), text = JSON.stringify(found);
+    if (!found || text === seen) return;
+    seen = text;
+    renew(place, top(found, tab));
+  };
+  place.update({sessions: [one]});
+  eachSecond(signal, () => place.firstChild.tick());
+  return place;
+}
+
+const FOCUSED = "a, button, summary, input, [tabindex]";
+
+/** Put new elements into a place. The focus stays, on the same address or else the same place in the order, and what is open. */
+export function renew(place, ...made) {
+  const focused = place.contains(document.activeElement) ? document.activeElement : null;
+  const all = () => [...place.querySelectorAll(FOCUSED)];
+  const at = focused ? all().indexOf(focused) : -1, href = focused?.getAttribute("href");
+  const open = [...place.querySelectorAll("details")].map(one => one.open);
+  const wanted = made.flat().filter(Boolean);
+  if (wanted.length === 1 && wanted[0] === place.firstChild) return;
+  place.replaceChildren(...wanted);
+  place.querySelectorAll("details").forEach((one, n) => (one.open = open[n] ?? one.open));
+  if (focused) (all().find(one => href && one.getAttribute("href") === href) ?? all()[at])?.focus({preventScroll: true});
+}
+
+/** Make what a view does when the live stream says more: `take` if `stateOf` changed, one at a time, with some seconds between. */
+export function onChange(signal, stateOf, take, gap_ms = 5_000) {
+  let seen = null, wanted = null, timer = 0;
+  const run = async () => {
+    seen = wanted;
+    await take().catch(() => {});
+    timer = signal.aborted ? 0 : setTimeout(() => ((timer = 0), wanted !== seen && run()), gap_ms);
+  };
+  signal.addEventListener("abort", () => clearTimeout(timer));
+  return value => {
+    wanted = stateOf(value);
+    seen ??= wanted;
+    if (wanted !== seen && !timer) {
+      timer = -1;
+      run();
+    }
+  };
 }
 
 /** Call a function each second while the page is seen, until the view is left. */

@@ -1,0 +1,147 @@
+"""The actions on a block that left: bring it back, pin it, undo either, and destroy it.
+
+Law: each is a method of the session, or a line in the file that the hooks read. A purge is asked for by the reference a second time, and
+names what still holds the words.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from typing import Any
+
+from undrift.core.text.refs import ref_of
+from undrift.core.text.safe_lines import label
+from undrift.core.text.secrets import mask
+from undrift.errors import InputError
+from undrift.hooks.brought import MOST_CHARACTERS, BroughtText, keep_brought
+from undrift.session.session import Session
+from undrift.settings import Settings
+from undrift.values.clock import now_ms
+from undrift.values.window import ContextEntry
+from undrift.web.brought_back import PIN_TYPE, HookTexts, pinned_text
+from undrift.web.entries import entries_of
+from undrift.web.left import our_ids
+from undrift.web.source import PageSource
+from undrift.web.watching import WatchedSession
+
+__all__ = ["bring_back", "bring_undo", "pin", "purge", "purge_look"]
+
+_WHAT_CHARACTERS = 160
+_NO_HOOKS = (
+    "undrift's hooks have not run in this session, so nothing can say this text to the agent: `undrift install {client}`, then "
+    "send a message in it"
+)
+
+
+def bring_back(source: PageSource, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Put a block into the next prompt. `given`: ``key``, ``session_id``, ``ref`` and ``by``, as a row has them."""
+    one, session_id, ref = _named(source, given)
+    if given.get("by") == "client":
+        return _said(source, one, session_id, ref, stays=False)
+    with _session(source, one, session_id) as session:
+        return {"undo": session.bring_back(ref, model=one.model), "by": "undrift"}
+
+
+def pin(source: PageSource, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Keep a block in each window from the next prompt on. `given`: as for `bring_back`."""
+    one, session_id, ref = _named(source, given)
+    if given.get("by") == "client":
+        return _said(source, one, session_id, ref, stays=True)
+    with _session(source, one, session_id) as session:
+        return {"undo": session.pin(PIN_TYPE, pinned_text(session.original(ref).entry)), "by": "undrift"}
+
+
+def bring_undo(source: PageSource, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Undo a pin, or what is brought back. `given`: as for `bring_back`; ``ref`` is what that returned as ``undo``."""
+    one, session_id, ref = _named(source, given)
+    if given.get("by") == "client":
+        hooks = HookTexts(source, one)
+        if hooks.folder is None:
+            raise InputError(_NO_HOOKS.format(client=one.client))
+        stays = [text for text in hooks.texts if text.ref != ref]
+        if len(stays) == len(hooks.texts):
+            raise InputError("this was undone already; load the page again")
+        keep_brought(hooks.folder, stays)
+        return {"was_sent": any(text.said_ms for text in hooks.texts if text.ref == ref)}
+    with _session(source, one, session_id) as session:
+        session.unpin(ref)
+    return {"was_sent": None}
+
+
+def purge_look(source: PageSource, query: Mapping[str, str]) -> dict[str, Any]:
+    """Return what a purge of a block would destroy, and what it cannot reach. `query`: ``key``, ``session_id``, ``ref``."""
+    one, session_id, ref = _named(source, query)
+    with _session(source, one, session_id) as session:
+        entry = session.original(ref).entry
+    return {
+        "ref": ref,
+        "what": label(entry.what, _WHAT_CHARACTERS),
+        "tokens": entry.token_count,
+        "recording": label(str(one.path), 400),
+        "others": len(_repeats(source, one, entry)),
+    }
+
+
+def purge(source: PageSource, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Destroy a block's original for good. `given`: as for `purge_look`, and ``confirm``: the reference once more.
+
+    What was brought back of it goes too. Returns what was removed, and where the words still are.
+    """
+    one, session_id, ref = _named(source, given)
+    if given.get("confirm") != ref:
+        raise InputError("a purge is final: confirm it with the reference of the block")
+    copies = _backs(source, one, session_id, ref)
+    with _session(source, one, session_id) as session:
+        done = session.purge(ref)
+        for copy in copies:
+            session.purge(copy)
+    hooks = HookTexts(source, one)
+    if hooks.folder is not None and any(text.ref == ref for text in hooks.texts):
+        keep_brought(hooks.folder, [text for text in hooks.texts if text.ref != ref])
+    backs = {f"original {copy}" for copy in copies}
+    return {**asdict(replace(done, copies=tuple(c for c in done.copies if c not in backs))), "recording": str(one.path)}
+
+
+def _backs(source: PageSource, one: WatchedSession, session_id: str, ref: str) -> list[str]:
+    with source.store(source.place(one.folder)) as store:
+        return [] if store is None else [one.ref for one in store.pins(session_id) if one.entry.meta("of") == ref]
+
+
+def _repeats(source: PageSource, one: WatchedSession, entry: ContextEntry) -> list[ContextEntry]:
+    return [other for other in entries_of(source, one) if other.content == entry.content]
+
+
+def _named(source: PageSource, given: Mapping[str, Any]) -> tuple[WatchedSession, str, str]:
+    """Return the session, our id of it, and the reference that a request names. Raises InputError: it names none."""
+    key, session_id, ref = given.get("key"), given.get("session_id"), given.get("ref")
+    if not (isinstance(key, str) and isinstance(session_id, str) and isinstance(ref, str) and ref):
+        raise InputError("key, session_id and ref must be the texts of a row; load the page again")
+    one = source.session(key)
+    if not one.is_named(session_id):
+        raise InputError("this is not an id of the session; load the page again")
+    return one, session_id, ref
+
+
+@contextmanager
+def _session(source: PageSource, one: WatchedSession, session_id: str) -> Iterator[Session]:
+    place = source.place(one.folder)
+    with source.store(place) as store:
+        if store is None or session_id not in our_ids(store, one):
+            raise InputError("undrift keeps nothing of this session, so there is nothing to do it with")
+    settings = Settings.from_environment(None, home=str(place.records))
+    with Session.open(session_id, home=place, settings=settings, keeps_notes=False) as session:
+        yield session
+
+
+def _said(source: PageSource, one: WatchedSession, session_id: str, ref: str, *, stays: bool) -> dict[str, Any]:
+    """Let the hooks say a block of the recording with the next message."""
+    hooks = HookTexts(source, one)
+    if hooks.folder is None:
+        raise InputError(_NO_HOOKS.format(client=one.client or "claude"))
+    entry = next((e for e in entries_of(source, one) if ref_of(session_id, e.id) == ref), None)
+    if entry is None:
+        raise InputError("the recording does not hold this block any more; load the page again")
+    text = mask(entry.content[: 2 * MOST_CHARACTERS]).text[:MOST_CHARACTERS]
+    made = BroughtText(ref, label(mask(entry.what).text, _WHAT_CHARACTERS), text, now_ms(), stays=stays)
+    keep_brought(hooks.folder, [*(text for text in hooks.texts if text.ref != ref), made])
+    return {"undo": ref, "by": "client"}

@@ -1,0 +1,198 @@
+"""The view of one prompt: the blocks that were sent, and those that had left, in their order.
+
+Law: no prompt is stored for the page. Each block is found again by its hash, in the client's recording or in the store, so what is shown
+is what was sent. A block that is found nowhere is counted, never guessed. Texts are masked.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from undrift.core.text.safe_lines import label
+from undrift.core.text.secrets import mask
+from undrift.core.text.tokens import characters_per_4
+from undrift.core.window.sent_prompt import ID_CHARACTERS, SentItem, SentRecord, block_mark, prompt_at, size_of
+from undrift.errors import InputError
+from undrift.stores.contract import Store
+from undrift.values.usage import PromptUsage
+from undrift.values.window import ContextEntry, Decision
+from undrift.web.entries import entries_of
+from undrift.web.our_texts import OurTexts
+from undrift.web.source import PageSource
+from undrift.web.watching import WatchedSession
+from undrift.window.sent_recorder import records_in
+
+__all__ = ["prompt"]
+
+_PAGE = 60
+_TEXT_CHARACTERS = 4_000
+_WHAT_CHARACTERS = 160
+_LOOKED_AT = 12
+_KINDS = {"t": "text", "c": "call", "r": "result", "k": "thinking", "i": "image"}
+_MARK = 17
+"""The kind and the hash of a mark; behind them stands the size."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """One block: its mark, its recorded entry or our text, and the decision about it."""
+
+    status: str
+    mark: str = ""
+    entry: ContextEntry | None = None
+    decision: Decision | None = None
+    text: str = ""
+    reason: str = ""
+
+
+def prompt(source: PageSource, query: Mapping[str, str]) -> dict[str, Any]:
+    """Return the prompt of a turn, a page of its blocks. `query`: ``key``, ``turn`` from 1, ``from`` a block's number."""
+    one = source.session(query.get("key", ""))
+    prompts, given = one.figures.prompts, query.get("turn", "")
+    number = int(given) if given.isdecimal() and len(given) < 9 else 0
+    if not 1 <= number <= len(prompts):
+        raise InputError(f"the session has turns 1 to {len(prompts):,}; {given[:20]!r} is none of them")
+    entries = entries_of(source, one)
+    found = _as_sent(source, one, number, entries) or _as_recorded(one, prompts[number - 1], entries)
+    rows: list[_Row] = found.pop("rows")
+    start = int(query["from"]) if query.get("from", "").isdecimal() else 0
+    start = min(start, max(0, len(rows) - 1)) // _PAGE * _PAGE
+    shown = [_json(one, at, row) for at, row in enumerate(rows[start : start + _PAGE], start)]
+    return {
+        "turn": number,
+        "turns": len(prompts),
+        "from": start,
+        "count": len(rows),
+        "page": _PAGE,
+        **found,
+        "rows": shown,
+    }
+
+
+def _as_sent(
+    source: PageSource, one: WatchedSession, number: int, entries: Sequence[ContextEntry]
+) -> dict[str, Any] | None:
+    """Return the prompt as undrift sent it. None means: it kept no hash of this turn."""
+    place = source.place(one.folder)
+    with source.store(place) as store:
+        if store is None:
+            return None
+        for session_id in [row.session_id for row in store.sessions() if one.is_named(row.session_id)]:
+            records = records_in(place.records, session_id)
+            record = _of_turn(records, one.figures.prompts, number)
+            items = None if record is None else prompt_at(records, record.sum)
+            if record is not None and items is not None:
+                return _found(store, session_id, record, items, entries)
+    return None
+
+
+def _of_turn(records: Sequence[SentRecord], prompts: Sequence[PromptUsage], number: int) -> SentRecord | None:
+    """Return the request that a turn's answer belongs to: the one sent before it whose size is nearest to its own."""
+    usage = prompts[number - 1]
+    at_ms, before = usage.ended_ms or usage.at_ms or 0, prompts[number - 2] if number > 1 else None
+    since_ms = 0 if before is None else before.at_ms or 0
+    sent = [one for one in records if since_ms <= one.at_ms <= at_ms][-_LOOKED_AT:]
+    return min(sent, key=lambda one: abs(one.tokens - usage.prompt_tokens), default=None)
+
+
+def _found(
+    store: Store, session_id: str, record: SentRecord, items: Sequence[SentItem], entries: Sequence[ContextEntry]
+) -> dict[str, Any]:
+    known = {block_mark("text", entry.content)[1:_MARK]: entry for entry in entries}
+    about = {_short(d.entry_id): d for d in store.decisions(session_id).values()}
+    rows = list(_rows(items, known, about, OurTexts(store, session_id)))
+    unread = sum(item.marks is None for item in items)
+    unseen = [row for row in rows if row.status == "unseen"]
+    return {
+        "is_checked": True,
+        "is_whole": not (unseen or unread),
+        "sum": record.sum,
+        "at_ms": record.at_ms,
+        "tokens": record.tokens,
+        "beside_tokens": record.fixed_tokens,
+        "counts": _counts(rows),
+        "unseen_characters": sum(size_of(row.mark) for row in unseen),
+        "unread_messages": unread,
+        "rows": rows,
+    }
+
+
+def _short(entry_id: str) -> str:
+    """Return an entry's id with the beginning of its chain id alone."""
+    chain, dot, rest = entry_id.partition(".")
+    return f"{chain[:ID_CHARACTERS]}.{rest}" if dot else entry_id[:ID_CHARACTERS]
+
+
+def _rows(
+    items: Sequence[SentItem],
+    known: Mapping[str, ContextEntry],
+    about: Mapping[str, Decision],
+    ours: OurTexts,
+) -> Iterator[_Row]:
+    for item in items:
+        sent = [*(item.marks or ())]
+        for number, mark in enumerate(item.given or ()):
+            entry, decision = known.get(mark[1:_MARK]), about.get(f"{item.id}.{number}")
+            if mark in sent:
+                sent.remove(mark)
+                yield _Row("unseen" if entry is None else "sent", mark, entry)
+            else:
+                yield _Row("left", mark, entry, decision)
+        texts = ours.of_item(item.id) if sent else {}
+        for mark in sent:
+            text, decision = texts.get(mark[1:_MARK], ("", None))
+            entry = known.get(mark[1:_MARK])
+            status = "ours" if text else "unseen" if entry is None else "sent"
+            yield _Row(status, mark, entry, decision, text)
+
+
+def _as_recorded(one: WatchedSession, usage: PromptUsage, entries: Sequence[ContextEntry]) -> dict[str, Any]:
+    """Return the prompt as the client's recording has it: undrift did not send it, or kept no hash of it."""
+    cuts = [boundary.line for boundary in one.figures.boundaries if boundary.line < usage.line]
+    rows = []
+    for entry in entries:
+        line = entry.meta("line")
+        if not isinstance(line, int) or line >= usage.line:
+            continue
+        gone = next((number for number, cut in enumerate(cuts, 1) if line < cut), 0)
+        reason = f"compaction {gone} of the client removed it" if gone else ""
+        rows.append(_Row("left" if gone else "recorded", "", entry, reason=reason))
+    return {
+        "is_checked": False,
+        "is_whole": False,
+        "sum": "",
+        "at_ms": usage.at_ms,
+        "tokens": usage.prompt_tokens,
+        "beside_tokens": 0,
+        "counts": _counts(rows),
+        "unseen_characters": 0,
+        "unread_messages": 0,
+        "rows": rows,
+    }
+
+
+def _counts(rows: Sequence[_Row]) -> dict[str, int]:
+    found = dict.fromkeys(("sent", "ours", "left", "unseen", "recorded"), 0)
+    for row in rows:
+        found[row.status] += 1
+    return found
+
+
+def _json(one: WatchedSession, number: int, row: _Row) -> dict[str, Any]:
+    entry, decision = row.entry, row.decision
+    text = row.text or ("" if entry is None else entry.content)
+    tokens = decision.tokens_saved if decision is not None and row.status == "left" else characters_per_4(text)
+    about = {} if entry is None else entry.metadata or {}
+    return {
+        "number": number,
+        "status": row.status,
+        "kind": _KINDS.get(row.mark[:1], str(about.get("kind") or "text")),
+        "role": str(about.get("role") or ""),
+        "what": "" if entry is None else label(entry.what, _WHAT_CHARACTERS),
+        "text": mask(text[: 2 * _TEXT_CHARACTERS]).text[:_TEXT_CHARACTERS],
+        "characters": size_of(row.mark) or len(text),
+        "tokens": tokens,
+        "reason": row.reason or ("" if decision is None else decision.reason),
+        "ref": "" if decision is None else decision.ref or "",
+        "usd_a_turn": one.usd_of(tokens, is_cold=False) if row.status == "left" else None,
+    }

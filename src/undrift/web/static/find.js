@@ -1,0 +1,161 @@
+// The views of a search and of one original: results by groups with permalinks, and a removed text a page at a time.
+// Law: a query is text in the address and nothing else; words are marked by elements, never by markup.
+
+import {ask, button, count, h, heading, moment, number, own, pages, soft, table, tokens} from "./dom.js";
+import {address, clientOf, projectOf, titled} from "./parts.js";
+
+const ROWS = 20;
+const LINES_AT_ONCE = 8;
+const MOST_MARKS = 8;
+const MOST_QUERY = 1_000;
+const EXAMPLES = ["parser", "claude opus", "port of the database", "src/app.py"];
+
+export const searchAddress = words => `#/find/${encodeURIComponent(words.slice(0, MOST_QUERY).toWellFormed())}`;
+
+export const originalAddress = (project, ref, words = "") =>
+  `#/original/${encodeURIComponent(project)}/${encodeURIComponent(ref)}${words && `/${encodeURIComponent(words)}`}`;
+
+/** Make the box of the shell search; the key / brings the focus there from outside of a field. */
+export function searching(form) {
+  const box = form.querySelector("input");
+  form.addEventListener("submit", event => {
+    event.preventDefault();
+    location.hash = searchAddress(box.value.trim());
+  });
+  addEventListener("keydown", event => {
+    const isField = event.target.closest?.("input, textarea, select, [contenteditable], dialog");
+    if (event.key !== "/" || isField || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    box.focus();
+    box.select();
+  });
+}
+
+export async function show(root, {key: query, signal}) {
+  const box = document.querySelector(".search input");
+  if (document.activeElement !== box) box.value = query;
+  if (!query.trim()) return void root.append(heading("Find"), hints());
+  const said = h("p.soft", {role: "status"}, "Searching…");
+  root.append(heading("Results for “", own(query.slice(0, 200)), "”"), said);
+  const found = await ask(`api/find?q=${encodeURIComponent(query)}`, signal);
+  const mark = marker(found.words), asked = found.query;
+  const groups = [
+    ["Sessions", found.sessions, one => sessionRow(one, mark), "session"],
+    ["Memories", found.memories, one => memoryRow(one, mark), "memory"],
+    ["Originals", found.originals, one => originalRow(one, mark, asked), "original"],
+  ].filter(([, rows]) => rows.length);
+  const sections = groups.map(group => section(...group));
+  const jumps = groups.map(([, rows, , noun], n) => [n > 0 && " · ", button(counted(rows.length, noun), () => go(sections[n]), ".link")]);
+  said.replaceChildren(...(groups.length ? jumps.flat().filter(Boolean) : ["Nothing was found."]));
+  if (found.unread.length) root.append(h("p.note", "These records could not be read: ", own(found.unread.map(one => one || "no project").join(", ")), "."));
+  root.append(...sections, ...(groups.length ? [] : [hints()]));
+}
+
+function go(part) {
+  part.scrollIntoView();
+  part.focus({preventScroll: true});
+}
+
+const counted = (value, noun) => (noun === "memory" ? `${number(value)} ${value === 1 ? "memory" : "memories"}` : count(value, noun));
+
+function hints() {
+  const link = text => h("li", h("a", {href: searchAddress(text)}, text));
+  return h(
+    "div.card",
+    h("p", "Looks for words in the titles, projects and models of sessions, in memories, and in the texts that left a window."),
+    soft("For example:"),
+    h("ul.examples", EXAMPLES.map(link)),
+    soft("A reference, an id of a memory or the key of a session finds just that. The words of recordings themselves are not searched."),
+  );
+}
+
+function section(title, rows, draw, noun) {
+  const drawn = some => h("ul.found", some.map(draw));
+  return h("section.card", {"aria-label": title, tabindex: "-1"}, h("h2", title), pages(rows, ROWS, drawn, noun === "memory" ? "memorie" : noun));
+}
+
+const row = (link, text, about) => h("li", link, text, h("p.soft", about));
+
+const dotted = (...texts) => texts.filter(Boolean).join(" · ");
+
+function sessionRow(one, mark) {
+  const about = [own(mark(projectOf(one))), " · ", own(dotted(clientOf(one), one.model)), ` · ${moment(one.last_ms)}`];
+  return row(h("a", {href: address(one.key)}, own(mark(titled(one)))), null, about);
+}
+
+function memoryRow(one, mark) {
+  const link = h("a", {href: `#/memory/${encodeURIComponent(one.id)}`}, own(mark(one.text)));
+  const place = one.scope === "user" ? "every project" : own(one.project || "no project");
+  const type = one.type.replaceAll("_", " ");
+  return row(link, null, [one.is_superseded && h("b", "superseded · "), one.is_near && "a similar meaning · ", place, ` · ${type}, trust ${one.trust} · ${moment(one.at_ms)}`]);
+}
+
+function originalRow(one, mark, asked) {
+  const link = h("a", {href: originalAddress(one.project_key, one.ref, asked)}, own(one.what));
+  const size = one.tokens === null ? "" : ` · ${tokens(one.tokens)} tokens`;
+  const alike = one.alike ? ` · ${number(one.alike)} more like it` : "";
+  const from = one.session_key && [" · ", h("a", {href: address(one.session_key)}, "its session")];
+  return row(link, h("p", own(mark(one.snippet))), [own(one.project || "no project"), `${size}${one.at_ms ? ` · ${moment(one.at_ms)}` : ""}${alike}`, from]);
+}
+
+/** A function that gives a text as pieces, those with one of the words marked. */
+function marker(words) {
+  const escaped = words.filter(Boolean).sort((a, b) => b.length - a.length).map(word => word.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&"));
+  if (!escaped.length) return text => [text];
+  const pattern = new RegExp(`(${escaped.join("|")})`, "i");
+  return text => {
+    const pieces = [];
+    let rest = text;
+    for (let found; pieces.length < 2 * MOST_MARKS && (found = pattern.exec(rest)); rest = rest.slice(found.index + found[0].length)) {
+      pieces.push(rest.slice(0, found.index), h("mark", found[0]));
+    }
+    return [...pieces, rest];
+  };
+}
+
+export async function original(root, {key: project, tab: ref, words, signal}) {
+  const place = h("div");
+  root.append(place);
+  const load = async (page, isAsked) => {
+    const asked = new URLSearchParams({project, ref, q: words, page});
+    const found = await ask(`api/original?${asked}`, signal);
+    place.replaceChildren(...drawn(found, words, to => load(to, true).catch(error => failed(place, error))));
+    if (isAsked) place.querySelector("#text").focus();
+  };
+  await load(1, false);
+}
+
+function failed(place, error) {
+  place.querySelector(".told")?.remove();
+  place.prepend(h("p.alert.told", {role: "alert"}, error.message));
+}
+
+const capital = text => text.charAt(0).toUpperCase() + text.slice(1);
+
+function drawn(found, words, go) {
+  const mark = marker(words.toLowerCase().split(/\s+/).slice(0, 32));
+  const session = found.session_key && [" · ", h("a", {href: address(found.session_key)}, "its session")];
+  const about = soft(own(found.project || "no project"), ` · ${tokens(found.tokens)} tokens${found.at_ms ? ` · ${moment(found.at_ms)}` : ""}`, session);
+  const saved = found.tokens_saved ? ` It saved ${number(found.tokens_saved)} tokens.` : "";
+  const left = found.kind && h("p", `${capital(found.kind)}: ${found.reason}.${saved}`);
+  const masked = found.masked > 0 && h("p.note", `${count(found.masked, "secret")} in it ${found.masked === 1 ? "was" : "were"} masked.`);
+  const part = found.pages > 1 ? `part ${number(found.page)} of ${number(found.pages)}, from line ${number(found.first_line)}` : "";
+  const size = h("span", {role: "status"}, [count(found.characters, "character"), part].filter(Boolean).join(" · "));
+  const back = found.page > 1 && button("Show the part before", () => go(found.page - 1));
+  const on = found.page < found.pages && button("Show the next part", () => go(found.page + 1));
+  return [
+    h("header", h("p.eyebrow", h("a", {href: searchAddress(words)}, "Find"), " / original ", h("code", found.ref)), heading(own(capital(found.what))), about, left),
+    masked,
+    found.lines.length > 0 && linesOf(found, mark, go),
+    h("section.card", {"aria-label": "The text", id: "text", tabindex: "-1"}, h("h2", "The text"), h("pre", {dir: "auto"}, found.text)),
+    h("p.pager", back, on, size),
+  ].filter(Boolean);
+}
+
+const LINES = [["line", "figures"], ["text", "grow"]];
+
+function linesOf(found, mark, go) {
+  const jump = one => (found.pages > 1 ? button(number(one.number), () => go(one.page), ".link") : number(one.number));
+  const cells = one => [jump(one), h("code", {dir: "auto"}, mark(one.text))];
+  return h("section.card", h("h2", "Lines with the words"), pages(found.lines, LINES_AT_ONCE, rows => table("Lines with the words", LINES, rows.map(cells), "lines"), "line"));
+}
