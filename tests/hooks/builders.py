@@ -83,6 +83,12 @@ class User:
         text: str = told["additionalContext"]
         return text
 
+    def prompts(self, words: str) -> str:
+        """Send a message; return what the client puts into the window beside it."""
+        printed = answer("UserPromptSubmit", self.payload("UserPromptSubmit", prompt=words), self.options())
+        found: str = json.loads(printed)["hookSpecificOutput"].get("additionalContext", "") if printed else ""
+        return found
+
     def restored(self) -> str:
         """Return all that the client puts into the window after a compaction."""
         return "".join(self.starts("compact", part) for part in range(1, MOST_PARTS + 1))

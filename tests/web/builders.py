@@ -4,16 +4,23 @@ import asyncio
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from tests.cli.builders import Record, answered, called, claude, listing, written
 from tests.hooks.builders import with_ids
 from undrift.recordings.files import Homes
+from undrift.session.identity import Recognised
+from undrift.session.session import Session
+from undrift.settings import Settings
+from undrift.stores.opening import open_store
+from undrift.values.scope import Scope
 from undrift.web.app import PageApp
 from undrift.web.source import PageSource
+from undrift.window.context import SessionContext
 
-__all__ = ["TOKEN", "Answer", "asked", "recorded", "source_of", "turns"]
+__all__ = ["TOKEN", "Answer", "RecordedClock", "acted", "asked", "managed", "recorded", "source_of", "turns"]
 
 TOKEN = "a" * 64
 
@@ -44,6 +51,48 @@ def source_of(home: Path) -> PageSource:
     return PageSource(home / ".undrift", Homes(claude=home / ".claude", codex=home / ".codex"))
 
 
+def managed(home: Path, name: str, records: list[Record], *, budget_tokens: int, since: int = 0) -> list[Any]:
+    """Send a recorded session through a session of the gateway, turn by turn; return the prepared requests.
+
+    Each request stands in time where its answer stands in the recording, so that both can be matched. `since`: the turn from which
+    requests are sent, from 0.
+    """
+    source = source_of(home)
+    place = source.place("/repo/shop")
+    place.records.mkdir(parents=True, exist_ok=True)
+    store = open_store(place, Scope())
+    clock = RecordedClock()
+    settings = Settings(home=str(place.records), budget_tokens=budget_tokens, token_counter="characters/4")
+    context = SessionContext.of(f"anthropic:{name}", store, settings, clock.now, home=place, keeps_notes=False)
+    found = Recognised(f"anthropic:{name}", "given")
+    prepared = []
+    with Session(context, recognised=found, notes_sent=True) as session:
+        messages: list[dict[str, Any]] = []
+        turn = 0
+        for record in records:
+            message = record["message"]
+            turn += record["type"] == "assistant"
+            if record["type"] == "assistant" and turn > since:
+                clock.to(record)
+                body = {"model": "claude-opus-4-8", "max_tokens": 99, "messages": list(messages)}
+                prepared.append(session.prepare(body))
+            messages.append({"role": message["role"], "content": message["content"]})
+    return prepared
+
+
+@dataclass
+class RecordedClock:
+    """The time of a recording: just before the answer that is asked for."""
+
+    at_ms: int = 0
+
+    def to(self, record: Record) -> None:
+        self.at_ms = int(datetime.fromisoformat(record["timestamp"]).timestamp() * 1_000) - 1
+
+    def now(self) -> int:
+        return self.at_ms
+
+
 @dataclass
 class Answer:
     """What the server sent: its status, its headers, and the body."""
@@ -65,6 +114,7 @@ def asked(
     method: str = "GET",
     token: str = TOKEN,
     ends: bool = True,
+    body: bytes = b"",
 ) -> Answer:
     """Ask the page's application once. `ends`: the client stays until the answer has ended; else it closes at once."""
     target, _, query = path.partition("?")
@@ -78,7 +128,11 @@ def asked(
     }
     answer = Answer()
 
+    waiting = [body] if body else []
+
     async def receive() -> dict[str, Any]:
+        if waiting:
+            return {"type": "http.request", "body": waiting.pop(), "more_body": False}
         if ends:
             await asyncio.sleep(3600)
         return {"type": "http.disconnect"}
@@ -91,3 +145,9 @@ def asked(
 
     asyncio.run(PageApp(source, TOKEN)(scope, receive, send))
     return answer
+
+
+def acted(source: PageSource, name: str, given: Mapping[str, Any]) -> Answer:
+    """Ask the page's application for an action."""
+    headers = {"content-type": "application/json"}
+    return asked(source, f"/undrift/api/{name}", headers, method="POST", body=json.dumps(given).encode())

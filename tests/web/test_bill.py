@@ -1,4 +1,4 @@
-"""What prompts cost and why: sums reckoned by hand, which add up; and the figures of a window that stand beside them."""
+"""The price of prompts by cause: sums that were counted by hand, which add up; and the figures of a window beside them."""
 
 import math
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What each compaction removed: the texts beside what was needed, what was read again with its price, and the fate of each rule."""
+"""The compactions of a session: the texts beside what was needed, what was read again with its price, and the fate of each rule."""
 
 import json
 from pathlib import Path

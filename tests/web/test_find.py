@@ -1,4 +1,4 @@
-"""What a search of the page finds, and what an original shows: of any query, of every project, without secrets."""
+"""The results of a search of the page, and the view of an original: of any query, of every project, without secrets."""
 
 import json
 import time

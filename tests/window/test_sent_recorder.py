@@ -14,7 +14,7 @@ from undrift.session.session import Session
 from undrift.settings import Settings
 from undrift.stores.opening import open_store
 from undrift.stores.projects import place_at
-from undrift.stores.sent_prompts import sent_lines
+from undrift.stores.sent_prompts import sent_lines, sent_sessions
 from undrift.values.clock import now_ms
 from undrift.values.scope import Scope
 from undrift.window.context import SessionContext
@@ -96,9 +96,12 @@ def test_torn_and_forged_lines_are_passed_over(tmp_path: Path):
     with opened(tmp_path) as session:
         session.prepare(body(FIRST, *rounds(3)))
         (path,) = (tmp_path / "sent").iterdir()
-        whole = path.read_bytes()
+        assert sent_sessions(tmp_path) == ["s"]
+        head, whole = path.read_bytes().splitlines(keepends=True)
         forged = json.loads(whole) | {"tokens": 1, "kept": 7}
-        path.write_bytes(b'{"at_ms": \nnull\n[1]\n"x"\n' + json.dumps(forged).encode() + b"\n" + whole + whole[:20])
+        path.write_bytes(
+            head + b'{"at_ms": \nnull\n[1]\n"x"\n' + json.dumps(forged).encode() + b"\n" + whole + whole[:20]
+        )
         (one,) = records_in(tmp_path, "s")
         assert one == SentRecord.of(json.loads(whole))
 

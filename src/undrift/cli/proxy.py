@@ -206,7 +206,13 @@ def _say(server: Server, settings: Settings, *, as_json: bool) -> None:
     ways = {client: way.format(**server.base_urls) for client, way in CLIENTS.items()}
     token = str(Path(settings.home) / TOKEN_NAME)
     if as_json:
-        said = {"url": server.url, "port": server.port, "home": settings.home, "token_file": token}
+        said = {
+            "url": server.url,
+            "port": server.port,
+            "home": settings.home,
+            "token_file": token,
+            "page": server.page_url,
+        }
         click.echo(json.dumps({**said, "base_urls": server.base_urls, "clients": ways}))
     else:
         click.echo(
@@ -216,7 +222,8 @@ def _say(server: Server, settings: Settings, *, as_json: bool) -> None:
             click.echo(f"{client}:\n  {way}")
         click.echo()
         say("The long part of an address is your token. Without it the requests of other users get 401.")
-        click.echo(f"\nHealth:   {server.url}/undrift/health\nMetrics:  {server.url}/undrift/metrics")
+        click.echo(f"\nPage:     {server.page_url}")
+        click.echo(f"Health:   {server.url}/undrift/health\nMetrics:  {server.url}/undrift/metrics")
         click.echo(f"The metrics need the token in {safe(token)}")
         if isinstance(settings.budget_tokens, int):
             say(f"The budget of {budget_price(settings.budget_tokens)}")

@@ -63,11 +63,9 @@ def keep_brought(folder: Path, texts: Sequence[BroughtText]) -> None:
 
 def work(call: HookCall) -> HookReply:
     """Return what waits, or after a compaction what stays, for the agent."""
-    if call.options.part != 1:
+    if call.options.part != 1 or not call.has(_NAME):
         return HookReply()
     folder = call.folder()
-    if not (folder / _NAME).exists():
-        return HookReply()
     with home.locked(folder / _LOCK, home.RULES_WAIT_MS):
         texts, is_after = brought_texts(folder), call.source == "compact"
         due = [one for one in texts if (one.stays if is_after else not one.said_ms)]

@@ -103,10 +103,19 @@ class HookCall:
 
         `session_id`: another one than the call's.
         """
-        from undrift.stores.files import PURGED, safe_name
+        from undrift.stores.files import PURGED
 
-        name = safe_name(f"{self.client}-{session_id or self.session_id}")
-        return os.path.lexists(Path(os.path.realpath(self.home), "hooks", name, PURGED))
+        return self.has(PURGED, session_id)
+
+    def has(self, name: str, session_id: str = "") -> bool:
+        """Tell whether the folder of a session holds a file of this name; no folder is created.
+
+        `session_id`: another one than the call's.
+        """
+        from undrift.stores.files import safe_name
+
+        folder = safe_name(f"{self.client}-{session_id or self.session_id}")
+        return os.path.lexists(Path(os.path.realpath(self.home), "hooks", folder, name))
 
     def open(self) -> Transcript:
         """Open the session's file; it raises the same errors as `Transcript.open`."""

@@ -20,6 +20,7 @@ from undrift.proxy.config import DEFAULT_UPSTREAMS, GatewayConfig, upstream_of
 from undrift.proxy.connection import ABSOLUTE, CONNECTION
 from undrift.proxy.exchange import Asgi, Exchange, GatewayContext
 from undrift.proxy.incoming import drain
+from undrift.proxy.page import PageProcess
 from undrift.proxy.peer import PEER
 from undrift.proxy.routes import OWN, VIA, by_login, route_of
 from undrift.proxy.sessions import OpenSessions
@@ -37,6 +38,7 @@ _NOT_CARRIED = ("TRACE", "TRACK")  # they ask for the request, keys included, to
 _CARRIED = b"GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
 _HEALTH_S = 1.0  # for so long an answer holds, so that a caller that asks all the time does not write all the time
 _WINDOW = f"{OWN}/window/"
+_PAGE = (OWN, f"{OWN}/")
 _UNKNOWN = (
     f"undrift: this path does not name its provider; put {VIA}anthropic, {VIA}openai or another of the addresses that "
     "`undrift proxy` prints in front of it, as in the client's base URL"
@@ -62,6 +64,7 @@ class Gateway:
         self._is_full = is_full
         self._shared: GatewayContext | None = None
         self._token = token
+        self._page = PageProcess(Path(config.settings.home))
         self._is_openai_itself = config.upstreams.get("openai") == upstream_of(DEFAULT_UPSTREAMS["openai"])
         self._health: tuple[float, str] = (-_HEALTH_S, "")
         self._has_told = False  # how a client proves itself
@@ -111,6 +114,7 @@ class Gateway:
         if (shared := self._shared) is None:
             return
         await asyncio.to_thread(withdraw, Path(self._config.settings.home), self._port)
+        await self._page.end()
         await shared.pool.close()
         await asyncio.to_thread(shared.workers.threads.shutdown)
         await asyncio.to_thread(shared.sessions.close)
@@ -127,6 +131,8 @@ class Gateway:
             await self._turn_away(receive, send)
         elif (refusal := guard.refusal(pairs, self._config.host, is_absolute=scope["state"][ABSOLUTE])) is not None:
             await self._refuse(send, refusal[0], f"refused: {refusal[1]}", [(b"connection", b"close")])
+        elif path in _PAGE and method in ("GET", "HEAD"):
+            await self._show_page(given, shown, send)
         elif _is_own(path):
             await self._own(shared, method, path, given, send)
         elif method in _NOT_CARRIED:
@@ -195,6 +201,16 @@ class Gateway:
             await respond(send, 200, json.dumps({"sessions": shared.sessions.open_sessions()}).encode("ascii"))
         else:
             await self._refuse(send, 404, "no such route")
+
+    async def _show_page(self, given: Mapping[str, str], shown: str, send: Send) -> None:
+        """Send a browser to the page, which another process serves; only one that shows the token learns where."""
+        if not (owner.is_token(shown, self._token) or guard.has_token(given, self._token, is_own=True)):
+            await self._refuse(send, 401, f"the page wants the token that stands in {TOKEN_NAME} in the home folder")
+        elif url := await self._page.address():
+            more = [(b"location", url.encode("ascii")), (b"referrer-policy", b"no-referrer")]
+            await respond(send, 307, b"", more=more)
+        else:
+            await self._refuse(send, 503, "the page could not be started; `undrift web` says why")
 
     async def _say_window(self, shared: GatewayContext, name: str, send: Send) -> None:
         loop = asyncio.get_running_loop()

@@ -18,6 +18,7 @@ from undrift.errors import SettingsError, StoreError
 from undrift.proxy.app import Gateway
 from undrift.proxy.config import PROVIDERS, GatewayConfig, Provider
 from undrift.proxy.owner import base_url
+from undrift.proxy.routes import OWN
 from undrift.stores.secret import http_token
 from undrift.values.extras import command_for
 
@@ -65,6 +66,8 @@ class Server:
         token = _token(Path(config.settings.home))
         self.base_urls: dict[Provider, str] = {name: base_url(self.url, token, name) for name in PROVIDERS}
         """The base URLs of the owner's clients, each with the token."""
+        self.page_url = f"{self.url}/{token}{OWN}/" if token else f"{self.url}{OWN}/"
+        """The address of the page."""
         self._thread: threading.Thread | None = None
         self._most = _most_connections()
         most_waiting = min(config.most_waiting, (self._most or config.most_waiting) // 2 or 1)

@@ -14,15 +14,19 @@ import msgspec
 
 from undrift.stores import files
 
-__all__ = ["append_sent", "delete_sent", "sent_lines"]
+__all__ = ["append_sent", "delete_sent", "sent_lines", "sent_sessions"]
 
 _FOLDER = "sent"
+_ID = "session_id"
+"""The field of a file's first line, which names its session: a file's name may be shortened."""
+
+_LONGEST_HEAD = 16 << 10
 _MOST_BYTES = 16 << 20
 """A file that has grown beyond this is emptied."""
 
 
-def append_sent(records: Path, session_id: str, record: Mapping[str, Any]) -> bool:
-    """Append one request; tell whether the file holds earlier ones. Raises OSError: it cannot be written.
+def append_sent(records: Path, session_id: str, record: Mapping[str, Any]) -> None:
+    """Append one request. Raises OSError: it cannot be written.
 
     `records`: the folder of the project's store.
     """
@@ -38,10 +42,11 @@ def append_sent(records: Path, session_id: str, record: Mapping[str, Any]) -> bo
         size = os.fstat(descriptor).st_size
         if size > _MOST_BYTES:
             os.ftruncate(descriptor, 0)
+        if not 0 < size <= _MOST_BYTES:
+            line = msgspec.json.encode({_ID: session_id}) + b"\n" + line
         os.write(descriptor, line)
     finally:
         os.close(descriptor)
-    return 0 < size <= _MOST_BYTES
 
 
 def sent_lines(records: Path, session_id: str) -> list[Any]:
@@ -53,6 +58,20 @@ def sent_lines(records: Path, session_id: str) -> list[Any]:
         for line in path.read_bytes()[: 2 * _MOST_BYTES].split(b"\n"):
             with suppress(msgspec.DecodeError, ValueError, RecursionError):
                 found.append(msgspec.json.decode(line))
+    return found
+
+
+def sent_sessions(records: Path) -> list[str]:
+    """Return the sessions that have a file, in no order."""
+    found = []
+    with suppress(OSError):
+        for path in (records / _FOLDER).iterdir():
+            with suppress(OSError, msgspec.DecodeError, ValueError, RecursionError, AttributeError):
+                files.check_regular(path)
+                with path.open("rb") as file:
+                    session_id = msgspec.json.decode(file.readline(_LONGEST_HEAD)).get(_ID)
+                if isinstance(session_id, str):
+                    found.append(session_id)
     return found
 
 

@@ -11,7 +11,7 @@ from undrift.core.text.refs import ref_of
 from undrift.core.text.safe_lines import label
 from undrift.core.text.secrets import mask
 from undrift.core.window.log import PLACED
-from undrift.core.window.sent_prompt import block_mark
+from undrift.core.window.sent_prompt import own_hash
 from undrift.errors import RecallError, StoreError
 from undrift.stores.contract import Store
 from undrift.values.window import ContextEntry, Decision
@@ -36,12 +36,12 @@ def left(source: PageSource, query: Mapping[str, str]) -> dict[str, Any]:
     with source.store(place) as store:
         rows = [*left_rows(source, one), *_compacted(one, entries)][:_MOST_ROWS]
         brought = {} if store is None else {id_: Brought(store, id_) for id_ in {row["session_id"] for row in rows}}
-        known = {block_mark("text", entry.content)[1:]: entry for entry in entries}
+        known = {own_hash(entry.content): entry for entry in entries}
         for row in rows:
             entry = row.pop("entry", None)
             if entry is None and store is not None:
                 entry = _stored(store, row["ref"])
-            recorded = None if entry is None else known.get(block_mark("text", entry.content)[1:])
+            recorded = None if entry is None else known.get(own_hash(entry.content))
             row |= _shown(entry)
             row["used_again_turn"] = None if recorded is None else used.turn(recorded, row["at_ms"])
             row["usd_a_turn"] = one.usd_of(row["tokens_saved"], is_cold=False)

@@ -28,12 +28,12 @@ _AWAY = frozenset({"pruned", "cut", "trimmed", "folded", "evicted"})
 
 
 def now(source: PageSource, _: Mapping[str, str]) -> dict[str, Any]:
-    """Return the newest sessions, those that are alive first, and whether a gateway serves this page."""
+    """Return the newest sessions, those that are alive first, and whether a gateway has open sessions."""
     at_ms = now_ms()
     found = source.sessions()[:_MOST_LIVE]
     open_here = source.open_here()
     rows = [session_json(source, one, at_ms, open_here) for one in found]
-    return {"at_ms": at_ms, "gateway": source.open_sessions is not None, "sessions": rows}
+    return {"at_ms": at_ms, "gateway": bool(open_here), "sessions": rows}
 
 
 def session_json(source: PageSource, one: WatchedSession, at_ms: int, open_here: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,15 +8,13 @@ from collections.abc import Mapping
 
 from undrift.core.window.additions import pin_text
 from undrift.core.window.log import place_of
-from undrift.core.window.sent_prompt import ID_CHARACTERS, block_mark
+from undrift.core.window.sent_prompt import ID_CHARACTERS, own_hash
 from undrift.core.window.shrink import shortened
 from undrift.errors import RecallError, StoreError
 from undrift.stores.contract import Store
 from undrift.values.window import Decision
 
 __all__ = ["OurTexts"]
-
-_HASH = slice(1, 17)
 
 
 class OurTexts:
@@ -34,7 +32,7 @@ class OurTexts:
         found = {}
         for decision in self._about.get(item_id, ()):
             if text := self._text_of(decision):
-                found[block_mark("text", text)[_HASH]] = text, decision
+                found[own_hash(text)] = text, decision
         return found
 
     def _text_of(self, decision: Decision) -> str:

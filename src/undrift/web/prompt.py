@@ -1,19 +1,30 @@
 """The view of one prompt: the blocks that were sent, and those that had left, in their order.
 
 Law: no prompt is stored for the page. Each block is found again by its hash, in the client's recording or in the store, so what is shown
-is what was sent. A block that is found nowhere is counted, never guessed. Texts are masked.
+is what was sent. A block that is found nowhere is counted, never guessed; so are the reminders that a client adds when it sends. Texts are masked.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from undrift.core.text.refs import ref_of
 from undrift.core.text.safe_lines import label
 from undrift.core.text.secrets import mask
 from undrift.core.text.tokens import characters_per_4
-from undrift.core.window.sent_prompt import ID_CHARACTERS, SentItem, SentRecord, block_mark, prompt_at, size_of
+from undrift.core.window.sent_prompt import (
+    ID_CHARACTERS,
+    SentItem,
+    SentRecord,
+    hash_of,
+    own_hash,
+    parts_of,
+    prompt_at,
+    size_of,
+)
 from undrift.errors import InputError
 from undrift.stores.contract import Store
+from undrift.stores.sent_prompts import sent_sessions
 from undrift.values.usage import PromptUsage
 from undrift.values.window import ContextEntry, Decision
 from undrift.web.entries import entries_of
@@ -28,9 +39,7 @@ _PAGE = 60
 _TEXT_CHARACTERS = 4_000
 _WHAT_CHARACTERS = 160
 _LOOKED_AT = 12
-_KINDS = {"t": "text", "c": "call", "r": "result", "k": "thinking", "i": "image"}
-_MARK = 17
-"""The kind and the hash of a mark; behind them stands the size."""
+_KINDS = {"t": "text", "c": "call", "r": "result", "k": "thinking", "i": "image", "s": "reminder"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +73,7 @@ def prompt(source: PageSource, query: Mapping[str, str]) -> dict[str, Any]:
         "from": start,
         "count": len(rows),
         "page": _PAGE,
+        "left_at": [at for at, row in enumerate(rows) if row.status == "left"],
         **found,
         "rows": shown,
     }
@@ -77,7 +87,7 @@ def _as_sent(
     with source.store(place) as store:
         if store is None:
             return None
-        for session_id in [row.session_id for row in store.sessions() if one.is_named(row.session_id)]:
+        for session_id in filter(one.is_named, sent_sessions(place.records)):
             records = records_in(place.records, session_id)
             record = _of_turn(records, one.figures.prompts, number)
             items = None if record is None else prompt_at(records, record.sum)
@@ -98,12 +108,13 @@ def _of_turn(records: Sequence[SentRecord], prompts: Sequence[PromptUsage], numb
 def _found(
     store: Store, session_id: str, record: SentRecord, items: Sequence[SentItem], entries: Sequence[ContextEntry]
 ) -> dict[str, Any]:
-    known = {block_mark("text", entry.content)[1:_MARK]: entry for entry in entries}
+    known = {own_hash(entry.content): entry for entry in entries}
     about = {_short(d.entry_id): d for d in store.decisions(session_id).values()}
     rows = list(_rows(items, known, about, OurTexts(store, session_id)))
     unread = sum(item.marks is None for item in items)
     unseen = [row for row in rows if row.status == "unseen"]
     return {
+        "session_id": session_id,
         "is_checked": True,
         "is_whole": not (unseen or unread),
         "sum": record.sum,
@@ -112,9 +123,15 @@ def _found(
         "beside_tokens": record.fixed_tokens,
         "counts": _counts(rows),
         "unseen_characters": sum(size_of(row.mark) for row in unseen),
+        "added_characters": sum(_added(row.mark) for row in rows if row.status != "left"),
         "unread_messages": unread,
         "rows": rows,
     }
+
+
+def _added(mark: str) -> int:
+    """Return the characters of the reminders in a block."""
+    return sum(map(size_of, parts_of(mark)[1]))
 
 
 def _short(entry_id: str) -> str:
@@ -132,17 +149,19 @@ def _rows(
     for item in items:
         sent = [*(item.marks or ())]
         for number, mark in enumerate(item.given or ()):
-            entry, decision = known.get(mark[1:_MARK]), about.get(f"{item.id}.{number}")
+            own = parts_of(mark)[0]
+            entry, decision = known.get(hash_of(own)), about.get(f"{item.id}.{number}")
             if mark in sent:
                 sent.remove(mark)
-                yield _Row("unseen" if entry is None else "sent", mark, entry)
+                yield _Row("added" if not own else "unseen" if entry is None else "sent", mark, entry)
             else:
                 yield _Row("left", mark, entry, decision)
         texts = ours.of_item(item.id) if sent else {}
         for mark in sent:
-            text, decision = texts.get(mark[1:_MARK], ("", None))
-            entry = known.get(mark[1:_MARK])
-            status = "ours" if text else "unseen" if entry is None else "sent"
+            own = parts_of(mark)[0]
+            text, decision = texts.get(hash_of(own), ("", None))
+            entry = known.get(hash_of(own))
+            status = "ours" if text else "added" if not own else "unseen" if entry is None else "sent"
             yield _Row(status, mark, entry, decision, text)
 
 
@@ -158,6 +177,7 @@ def _as_recorded(one: WatchedSession, usage: PromptUsage, entries: Sequence[Cont
         reason = f"compaction {gone} of the client removed it" if gone else ""
         rows.append(_Row("left" if gone else "recorded", "", entry, reason=reason))
     return {
+        "session_id": _client_id(one),
         "is_checked": False,
         "is_whole": False,
         "sum": "",
@@ -166,13 +186,14 @@ def _as_recorded(one: WatchedSession, usage: PromptUsage, entries: Sequence[Cont
         "beside_tokens": 0,
         "counts": _counts(rows),
         "unseen_characters": 0,
+        "added_characters": 0,
         "unread_messages": 0,
         "rows": rows,
     }
 
 
 def _counts(rows: Sequence[_Row]) -> dict[str, int]:
-    found = dict.fromkeys(("sent", "ours", "left", "unseen", "recorded"), 0)
+    found = dict.fromkeys(("sent", "ours", "left", "added", "unseen", "recorded"), 0)
     for row in rows:
         found[row.status] += 1
     return found
@@ -191,8 +212,21 @@ def _json(one: WatchedSession, number: int, row: _Row) -> dict[str, Any]:
         "what": "" if entry is None else label(entry.what, _WHAT_CHARACTERS),
         "text": mask(text[: 2 * _TEXT_CHARACTERS]).text[:_TEXT_CHARACTERS],
         "characters": size_of(row.mark) or len(text),
+        "added_characters": _added(row.mark),
         "tokens": tokens,
         "reason": row.reason or ("" if decision is None else decision.reason),
-        "ref": "" if decision is None else decision.ref or "",
+        "ref": _ref(one, row),
         "usd_a_turn": one.usd_of(tokens, is_cold=False) if row.status == "left" else None,
     }
+
+
+def _client_id(one: WatchedSession) -> str:
+    return f"{one.client}:{one.session_id or one.key}"
+
+
+def _ref(one: WatchedSession, row: _Row) -> str:
+    """Return the reference by which a block is brought back: of the store, or of the recording as `left` has it."""
+    if row.decision is not None:
+        return row.decision.ref or ""
+    is_removed = row.status == "left" and row.entry is not None and not row.mark
+    return ref_of(_client_id(one), row.entry.id) if is_removed and row.entry is not None else ""

@@ -9,7 +9,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-__all__ = ["ID_CHARACTERS", "SentItem", "SentRecord", "block_mark", "edits_at", "prompt_at", "size_of"]
+__all__ = [
+    "ID_CHARACTERS",
+    "SentItem",
+    "SentRecord",
+    "block_mark",
+    "edits_at",
+    "hash_of",
+    "own_hash",
+    "parts_of",
+    "prompt_at",
+    "size_of",
+]
 
 ID_CHARACTERS = 12
 """So much of a chain id tells the items of one session apart."""
@@ -18,24 +29,62 @@ _SPACE = b" \t\r\n\x0b\x0c"
 _DIGEST_BYTES = 8
 _SUM_BYTES = 16
 _HEX = 2 * _DIGEST_BYTES
-_KINDS = {"text": "t", "call": "c", "result": "r", "thinking": "k", "image": "i"}
+_KINDS = {"text": "t", "call": "c", "result": "r", "thinking": "k", "image": "i", "reminder": "s"}
+_OPENS, _CLOSES = "<system-reminder>", "</system-reminder>"
+_BESIDE = "~"
 
 
 def block_mark(kind: str, text: str) -> str:
     """Return the mark of a block: a letter for its kind, 16 hexadecimal digits, and its characters.
 
+    A client's reminders in it have marks of their own, behind it: no recording holds them in their place.
+
     >>> block_mark("text", "hello")
     'ta7b6eda801e5347d5'
     """
+    bare, reminders = _apart(text)
+    own = [_mark(kind, bare)] if bare.strip() or not reminders else []
+    return _BESIDE.join([*own, *(_mark("reminder", one) for one in reminders)])
+
+
+def parts_of(mark: str) -> tuple[str, tuple[str, ...]]:
+    """Return a block's own mark, and those of the reminders in it; the first is empty if it is nothing but reminders."""
+    own, *reminders = mark.split(_BESIDE)
+    return ("", (own, *reminders)) if own.startswith(_KINDS["reminder"]) else (own, tuple(reminders))
+
+
+def hash_of(mark: str) -> str:
+    """Return the hash in a mark, without kind and size."""
+    return mark[1 : 1 + _HEX]
+
+
+def own_hash(text: str) -> str:
+    """Return the hash of a block with this text, without the reminders in it; empty if it is nothing but reminders."""
+    return hash_of(parts_of(block_mark("text", text))[0])
+
+
+def _apart(text: str) -> tuple[str, list[str]]:
+    """Return a text without the reminders of a client, and the reminders."""
+    if _OPENS not in text:
+        return text, []
+    bare, reminders, at = [], [], 0
+    while (start := text.find(_OPENS, at)) >= 0 and (end := text.find(_CLOSES, start)) >= 0:
+        bare.append(text[at:start])
+        at = end + len(_CLOSES)
+        reminders.append(text[start:at])
+    return "".join([*bare, text[at:]]), reminders
+
+
+def _mark(kind: str, text: str) -> str:
     bare = text.encode("utf-8", "surrogatepass").translate(None, _SPACE)
     digest = hashlib.blake2b(bare, digest_size=_DIGEST_BYTES).hexdigest()
     return f"{_KINDS.get(kind, 'o')}{digest}{len(text)}"
 
 
 def size_of(mark: str) -> int:
-    """Return the characters of the block that a mark names; 0 if it is damaged."""
-    size = mark[1 + _HEX :]
-    return int(size) if size.isdecimal() else 0
+    """Return the characters of the block that a mark names, reminders included; 0 if it is damaged."""
+    sizes = (one[1 + _HEX :] for one in mark.split(_BESIDE))
+    return sum(int(size) for size in sizes if size.isdecimal())
 
 
 @dataclass(frozen=True, slots=True)
