@@ -15,6 +15,7 @@ from undrift.session.identity import Recognised
 from undrift.session.session import Session
 from undrift.settings import Settings
 from undrift.stores.opening import open_store
+from undrift.stores.projects import keep
 from undrift.values.scope import Scope
 from undrift.web.app import PageApp
 from undrift.web.source import PageSource
@@ -58,8 +59,7 @@ def managed(home: Path, name: str, records: list[Record], *, budget_tokens: int,
     requests are sent, from 0.
     """
     source = source_of(home)
-    place = source.place("/repo/shop")
-    place.records.mkdir(parents=True, exist_ok=True)
+    place = keep(source.place("/repo/shop"))
     store = open_store(place, Scope())
     clock = RecordedClock()
     settings = Settings(home=str(place.records), budget_tokens=budget_tokens, token_counter="characters/4")

@@ -9,7 +9,7 @@ import pytest
 from tests.builders import body, rounds, user
 from tests.cli.builders import codex_session, listing, written
 from tests.hooks.builders import compacted
-from tests.web.builders import recorded, source_of, turns
+from tests.web.builders import managed, recorded, source_of, turns
 from undrift.core.text.tokens import characters_per_4
 from undrift.session.session import Session
 from undrift.settings import Settings
@@ -151,3 +151,17 @@ def test_a_title_is_one_line_without_secrets(tmp_path: Path):
     assert secret not in row["name"]
     assert "\n" not in row["name"]
     assert "\x1b" not in row["name"]
+
+
+def test_a_session_that_no_client_records_is_shown_by_its_decisions(tmp_path: Path):
+    records = turns([3_000 + 500 * number for number in range(30)])
+    managed(tmp_path, "sdk-1", records, budget_tokens=6_000)
+    source = source_of(tmp_path)
+    (row,) = VIEWS["now"](source, {})["sessions"]
+    assert (row["is_recorded"], row["turns"], row["client"]) == (False, 0, "anthropic")
+    found = VIEWS["left"](source, {"key": row["key"]})
+    assert found["count"] > 20
+    assert all(one["reason"] and one["line"] for one in found["rows"] if one["what"].startswith("result"))
+    assert VIEWS["session"](source, {"key": row["key"]})["turns"] == []
+    recorded(tmp_path, "sdk-1", records)
+    assert [one["is_recorded"] for one in VIEWS["now"](source_of(tmp_path), {})["sessions"]] == [True]

@@ -52,7 +52,7 @@ def brought_texts(folder: Path) -> tuple[BroughtText, ...]:
         value: Any = json.loads(home.read_small(folder / _NAME) or b"[]")
     except (ValueError, RecursionError):
         return ()
-    return tuple(found for one in value if (found := _text(one)) is not None) if isinstance(value, list) else ()
+    return tuple(found for one in value if (found := _read(one)) is not None) if isinstance(value, list) else ()
 
 
 def keep_brought(folder: Path, texts: Sequence[BroughtText]) -> None:
@@ -69,14 +69,14 @@ def work(call: HookCall) -> HookReply:
     with home.locked(folder / _LOCK, home.RULES_WAIT_MS):
         texts, is_after = brought_texts(folder), call.source == "compact"
         due = [one for one in texts if (one.stays if is_after else not one.said_ms)]
-        said = _said(due)
+        said = _text_of(due)
         if said:
             at_ms = now_ms()
             _write(folder, [replace(one, said_ms=at_ms) if one in due else one for one in texts])
     return HookReply(said)
 
 
-def _said(due: Sequence[BroughtText]) -> str:
+def _text_of(due: Sequence[BroughtText]) -> str:
     """Return the texts as the agent gets them, cut where they are too long together."""
     if not due:
         return ""
@@ -93,7 +93,7 @@ def _write(folder: Path, texts: Sequence[BroughtText]) -> None:
     home.write_small(folder / _NAME, json.dumps([asdict(one) for one in texts[-_MOST_TEXTS:]]).encode("ascii"))
 
 
-def _text(value: Any) -> BroughtText | None:
+def _read(value: Any) -> BroughtText | None:
     try:
         found = BroughtText(**value)
     except TypeError:

@@ -40,9 +40,19 @@ class Recording:
         folder = (self.cwd or "").replace("\\", "/").rstrip("/").rpartition("/")[2]
         texts = (entry.content.strip() for entry in self.entries if _is_of_user(entry))
         words = next((text for text in texts if text and not text.startswith(_NOT_THE_USERS)), "")
-        return " · ".join(filter(None, (folder, " ".join(words[:_TITLE_CHARACTERS].split()))))
+        return " · ".join(filter(None, (folder, " ".join(_beginning(words).split()))))
 
 
+def _beginning(words: str) -> str:
+    """Return the first words, without the beginning of one: half of a secret would not be known for one."""
+    short = words[:_TITLE_CHARACTERS]
+    if len(words) <= len(short) or words[len(short)].isspace() or short[-1].isspace():
+        return short
+    whole, _, rest = short.rpartition(" ")
+    return short if not rest.isascii() else whole or f"{rest[:_LONG_WORD_CHARACTERS]}…"
+
+
+_LONG_WORD_CHARACTERS = 12
 _TITLE_CHARACTERS = 80
 _NOT_THE_USERS = ("<", "# AGENTS.md", "Caveat: The messages below", "This session is being continued from")
 """How texts begin that a client writes in the user's name."""

@@ -37,7 +37,7 @@ def bring_back(source: PageSource, given: Mapping[str, Any]) -> dict[str, Any]:
     """Put a block into the next prompt. `given`: ``key``, ``session_id``, ``ref`` and ``by``, as a row has them."""
     one, session_id, ref = _named(source, given)
     if given.get("by") == "client":
-        return _said(source, one, session_id, ref, stays=False)
+        return _say_by_hooks(source, one, session_id, ref, stays=False)
     with _session(source, one, session_id) as session:
         return {"undo": session.bring_back(ref, model=one.model), "by": "undrift"}
 
@@ -46,7 +46,7 @@ def pin(source: PageSource, given: Mapping[str, Any]) -> dict[str, Any]:
     """Keep a block in each window from the next prompt on. `given`: as for `bring_back`."""
     one, session_id, ref = _named(source, given)
     if given.get("by") == "client":
-        return _said(source, one, session_id, ref, stays=True)
+        return _say_by_hooks(source, one, session_id, ref, stays=True)
     with _session(source, one, session_id) as session:
         return {"undo": session.pin(PIN_TYPE, pinned_text(session.original(ref).entry)), "by": "undrift"}
 
@@ -85,7 +85,7 @@ def purge_look(source: PageSource, query: Mapping[str, str]) -> dict[str, Any]:
 def purge(source: PageSource, given: Mapping[str, Any]) -> dict[str, Any]:
     """Destroy a block's original for good. `given`: as for `purge_look`, and ``confirm``: the reference once more.
 
-    What was brought back of it goes too. Returns what was removed, and where the words still are.
+    A text that was brought back goes too. Returns what was removed, and where the words still are.
     """
     one, session_id, ref = _named(source, given)
     if given.get("confirm") != ref:
@@ -103,7 +103,7 @@ def purge(source: PageSource, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _backs(source: PageSource, one: WatchedSession, session_id: str, ref: str) -> list[str]:
-    with source.store(source.place(one.folder)) as store:
+    with source.store(source.place_of(one)) as store:
         return [] if store is None else [one.ref for one in store.pins(session_id) if one.entry.meta("of") == ref]
 
 
@@ -124,7 +124,7 @@ def _named(source: PageSource, given: Mapping[str, Any]) -> tuple[WatchedSession
 
 @contextmanager
 def _session(source: PageSource, one: WatchedSession, session_id: str) -> Iterator[Session]:
-    place = source.place(one.folder)
+    place = source.place_of(one)
     with source.store(place) as store:
         if store is None or session_id not in our_ids(store, one):
             raise InputError("undrift keeps nothing of this session, so there is nothing to do it with")
@@ -133,7 +133,7 @@ def _session(source: PageSource, one: WatchedSession, session_id: str) -> Iterat
         yield session
 
 
-def _said(source: PageSource, one: WatchedSession, session_id: str, ref: str, *, stays: bool) -> dict[str, Any]:
+def _say_by_hooks(source: PageSource, one: WatchedSession, session_id: str, ref: str, *, stays: bool) -> dict[str, Any]:
     """Let the hooks say a block of the recording with the next message."""
     hooks = HookTexts(source, one)
     if hooks.folder is None:

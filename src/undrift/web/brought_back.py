@@ -1,4 +1,4 @@
-"""What was brought back into a session or pinned, and what became of it: by the gateway's store, and by the hooks' file.
+"""The texts that were brought back or pinned in a session, and their state: by the gateway's store, and by the hooks' file.
 
 Law: a state is read from what is on disk; ``sent`` means that a request or a message had it.
 """

@@ -32,7 +32,7 @@ def left(source: PageSource, query: Mapping[str, str]) -> dict[str, Any]:
     one = source.session(query.get("key", ""))
     entries = entries_of(source, one)
     used = UsedAgain(one, entries)
-    place = source.place(one.folder)
+    place = source.place_of(one)
     with source.store(place) as store:
         rows = [*left_rows(source, one), *_compacted(one, entries)][:_MOST_ROWS]
         brought = {} if store is None else {id_: Brought(store, id_) for id_ in {row["session_id"] for row in rows}}
@@ -62,7 +62,7 @@ def left(source: PageSource, query: Mapping[str, str]) -> dict[str, Any]:
 def left_rows(source: PageSource, one: WatchedSession) -> list[dict[str, Any]]:
     """Return what undrift removed from a session's window, the newest first; none if it does not manage it."""
     found: list[dict[str, Any]] = []
-    with source.store(source.place(one.folder)) as store:
+    with source.store(source.place_of(one)) as store:
         if store is None:
             return []
         for session_id in our_ids(store, one):

@@ -53,6 +53,7 @@ def session_json(source: PageSource, one: WatchedSession, at_ms: int, open_here:
         "last_ms": one.last_ms,
         "is_live": at_ms - one.last_ms <= _LIVE_MS,
         "is_managed": managed is not None,
+        "is_recorded": one.is_recorded,
         "turns": len(one.figures.prompts),
         "compactions": len(one.figures.boundaries),
         "window": {
@@ -86,9 +87,6 @@ def _parts(source: PageSource, one: WatchedSession, pinned_tokens: int) -> dict[
         parts |= {"system": parts["system"] - pins, "pins": pins}
     texts = system_texts_tokens(source, one)
     if texts and one.figures.prompts:
-        if not one.figures.boundaries:  # before a compaction they are among the recorded texts
-            known = min(texts, parts["answers"])
-            parts |= {"answers": parts["answers"] - known, "system": parts["system"] + known}
         system = min(texts, parts["system"])
         parts |= {"system": system, "tools": parts["system"] - system}
     return parts
@@ -98,7 +96,7 @@ def _stored(source: PageSource, one: WatchedSession) -> tuple[int, int]:
     """Return the tokens of the pins that undrift put into the window, and of what left it; 0 if no store says so."""
     pinned = left = 0
     try:
-        with source.store(source.place(one.folder)) as store:
+        with source.store(source.place_of(one)) as store:
             for session_id in _ids(store, one):
                 decisions = list(store.decisions(session_id).values()) if store else []
                 left += sum(decision.tokens_saved for decision in decisions if decision.kind in _AWAY)

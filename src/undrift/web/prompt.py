@@ -83,7 +83,7 @@ def _as_sent(
     source: PageSource, one: WatchedSession, number: int, entries: Sequence[ContextEntry]
 ) -> dict[str, Any] | None:
     """Return the prompt as undrift sent it. None means: it kept no hash of this turn."""
-    place = source.place(one.folder)
+    place = source.place_of(one)
     with source.store(place) as store:
         if store is None:
             return None

@@ -7,14 +7,14 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
 from undrift.core.text.safe_lines import label
 from undrift.core.text.secrets import mask
-from undrift.errors import InputError
+from undrift.errors import InputError, StoreError
 from undrift.recordings.files import Homes, own_sessions
 from undrift.settings.model_table import Model
 from undrift.stores.contract import Store
@@ -23,6 +23,7 @@ from undrift.stores.projects import place_of, places_in
 from undrift.values.project import Place
 from undrift.values.scope import Scope
 from undrift.web.agents import AgentBook, WatchedAgent
+from undrift.web.unrecorded import stored_sessions
 from undrift.web.watching import WatchedSession
 
 __all__ = ["PageSource"]
@@ -57,6 +58,7 @@ class PageSource:
     _values: OrderedDict[tuple[Path, str], tuple[int | None, object]] = field(default_factory=OrderedDict)
     _notes: OrderedDict[tuple[Path, str], tuple[object, object]] = field(default_factory=OrderedDict)
     _lock: threading.RLock = field(default_factory=threading.RLock)
+    _unrecorded: tuple[object, list[WatchedSession]] = field(default=(None, []))
     _agents: AgentBook = field(default_factory=AgentBook)
 
     def sessions(self) -> list[WatchedSession]:
@@ -71,7 +73,18 @@ class PageSource:
             for one in self._watched.values():
                 one.look()
             found = [one for one in self._watched.values() if one.is_session]
-            return sorted(found, key=lambda one: -one.last_ms)
+            return sorted([*found, *self._stored(found)], key=lambda one: -one.last_ms)
+
+    def _stored(self, recorded: Sequence[WatchedSession]) -> list[WatchedSession]:
+        """Return the sessions of the stores that no recording is of, as they were when the list of files was made."""
+        stamp = (self._looked_s, len(recorded))
+        if self._unrecorded[0] != stamp:
+            found: list[WatchedSession] = []
+            for place in self.places():
+                with suppress(StoreError), self.store(place) as store:
+                    found += stored_sessions(place, store, recorded, self.models)
+            self._unrecorded = (stamp, found)
+        return self._unrecorded[1]
 
     def session(self, key: str) -> WatchedSession:
         """Return the session with a key. Raises InputError: there is none."""
@@ -123,6 +136,10 @@ class PageSource:
     def named(self, title: str) -> str:
         """Return a session's title for the page: one line, without secrets."""
         return label(mask(title).text, _TITLE_CHARACTERS) or "no name yet"
+
+    def place_of(self, one: WatchedSession) -> Place:
+        """Return the records of the project in which a session worked."""
+        return one.place or self.place(one.folder)
 
     def place(self, folder: str) -> Place:
         """Return the records of the project in which a session worked."""

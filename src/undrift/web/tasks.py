@@ -96,7 +96,7 @@ def _stored(
     rows: list[dict[str, Any]] = []
     facts: list[SessionFact] = []
     try:
-        with source.store(source.place(one.folder)) as store:
+        with source.store(source.place_of(one)) as store:
             for session_id in () if store is None else _ids(store, one):
                 assert store is not None
                 rows += _task_rows(store, session_id)

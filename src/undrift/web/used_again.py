@@ -1,4 +1,4 @@
-"""Whether a block that left was read again: a later call read the same place, or ran the same command.
+"""The blocks that left and were read again: a later call read the same place, or ran the same command.
 
 Law: only a call that names the very place counts; a use that no call shows is not counted.
 """

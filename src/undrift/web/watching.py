@@ -21,6 +21,7 @@ from undrift.profiles import PROFILES
 from undrift.recordings.costs import written_usd
 from undrift.settings.model_table import Model, lookup
 from undrift.transcripts.figures import FiguresReader, RecordedFigures
+from undrift.values.project import Place
 from undrift.values.window import ContextEntry
 
 __all__ = ["KINDS", "WatchedSession", "kind_of"]
@@ -51,6 +52,11 @@ class WatchedSession:
         self.title = self.folder = self.model = self.format = ""
         self.last_ms = 0
         self.is_session = False
+        self.is_recorded = True
+        """False: its client keeps no recording here."""
+
+        self.place: Place | None = None
+        """The place of its records, if it is known without its folder."""
         self.figures = RecordedFigures()
         self.cache = CacheWatch()
         """The state of the prompt's cache."""
@@ -202,10 +208,12 @@ def _lines(file: BinaryIO) -> Iterator[tuple[str, int]]:
 
 
 def kind_of(entry: ContextEntry) -> str:
-    """Return the part of the window that an entry belongs to: one of `KINDS`."""
+    """Return the part of the window that an entry belongs to: one of `KINDS`, or ``system`` if the client records it."""
     about: Mapping[str, Any] = entry.metadata or {}
     if about.get("kind") == "call":
         return "calls"
     if about.get("kind") == "result":
         return "results"
+    if about.get("role") == "system":
+        return "system"
     return "user" if about.get("role") == "user" else "answers"
