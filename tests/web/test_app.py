@@ -1,5 +1,6 @@
 """The page's server: who may read it, what its answers allow a browser, and what it says when something fails."""
 
+import gzip
 from pathlib import Path
 
 import pytest
@@ -79,3 +80,15 @@ def test_a_stream_begins_with_what_is_live(tmp_path: Path):
     assert answer.body.startswith(b'event: now\ndata: {"at_ms": ')
     assert b'"key": "s1"' in answer.body
     assert answer.body.isascii()
+
+
+def test_the_whole_page_is_small_over_the_wire(tmp_path: Path):
+    names = [one.name for one in (Path(views.__file__).parent / "static").iterdir()]
+    source, sizes = source_of(tmp_path), []
+    for name in names:
+        answer = asked(source, f"/undrift/{name}", {"accept-encoding": "gzip, br"})
+        assert answer.headers["content-encoding"] == "gzip"
+        assert gzip.decompress(answer.body) == asked(source, f"/undrift/{name}").body
+        sizes.append(len(answer.body))
+    assert len(names) > 10
+    assert sum(sizes) < 150_000

@@ -134,8 +134,8 @@ def test_what_leaves_comes_into_the_list_and_leaves_the_filter(browser: Browser,
         with Session.open("claude:small-1", home=place, settings=settings) as managed:
             managed.prepare(body(user("Go."), *rounds(count)))
         recorded(home, "small-1", today(turns([9_001, 9_000 + count], title="Small 1.")))
-        until(tab, f"[...document.querySelectorAll('tbody tr')].length > {rows}")
-        rows = tab.evaluate("document.querySelectorAll('tbody tr').length")
+        until(tab, f"document.querySelectorAll('.memories > li').length > {rows}")
+        rows = tab.evaluate("document.querySelectorAll('.memories > li').length")
         if count == 12:
             tab.evaluate("""(box => {
               box.focus();

@@ -15,7 +15,7 @@ from tests.web.test_tasks import sub_agent, with_run, with_tasks
 from undrift.session.session import Session
 from undrift.web import serve
 
-MOST_NODES = 2_500
+MOST_NODES = 2_000
 AGENTS = 130
 
 

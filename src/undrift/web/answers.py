@@ -28,9 +28,10 @@ _SAFE = [
 ]
 
 
-async def respond(send: Send, status: int, body: bytes, kind: str) -> None:
-    """Send a whole answer. `kind`: its content type."""
+async def respond(send: Send, status: int, body: bytes, kind: str, *, is_gzip: bool = False) -> None:
+    """Send a whole answer. `kind`: its content type. `is_gzip`: the body is compressed so."""
     pairs = [
+        *([(b"content-encoding", b"gzip")] if is_gzip else []),
         (b"content-type", kind.encode("ascii")),
         (b"content-length", str(len(body)).encode("ascii")),
         *_SAFE,

@@ -5,6 +5,7 @@ changes something is an action, asked for by POST with JSON. A fault is an answe
 """
 
 import asyncio
+import gzip
 import json
 import logging
 from collections.abc import Callable, Mapping
@@ -47,6 +48,7 @@ class PageApp:
         self._files = {
             one.name: one.read_bytes() for one in files("undrift.web").joinpath("static").iterdir() if one.is_file()
         }
+        self._small = {name: gzip.compress(body, mtime=0) for name, body in self._files.items()}
 
     async def __call__(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
         """Answer one request of a server of its own."""
@@ -74,7 +76,10 @@ class PageApp:
             await self._answer(send, None if act is None else lambda: act(self._source, _given(body)))
         elif method == "GET" and (rest or "index.html") in self._files:
             name = rest or "index.html"
-            await respond(send, 200, self._files[name], _KINDS.get(name.rpartition(".")[2], "text/plain"))
+            takes_gzip = b"gzip" in dict(scope["headers"]).get(b"accept-encoding", b"")
+            body = self._small[name] if takes_gzip else self._files[name]
+            kind = _KINDS.get(name.rpartition(".")[2], "text/plain")
+            await respond(send, 200, body, kind, is_gzip=takes_gzip)
         else:
             await respond_json(send, 404, {"error": "no such page"})
 

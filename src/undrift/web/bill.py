@@ -26,7 +26,8 @@ _GROUPS = ("day", "project", "model", "session")
 
 def bill(source: PageSource, query: Mapping[str, str]) -> dict[str, Any]:
     """Return the prompts' price of the last days. `query`: ``days``, from 1 to 366."""
-    days = min(366, max(1, int(query["days"]))) if query.get("days", "").isdecimal() else _DAYS
+    given = query.get("days", "")
+    days = min(366, max(1, int(given))) if given.isdecimal() and len(given) < 9 else _DAYS
     since_ms = (now_ms() // _DAY_MS - days + 1) * _DAY_MS
     since = day_of(since_ms)
     whole: Sums = defaultdict(float)

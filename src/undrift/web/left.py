@@ -21,8 +21,21 @@ from undrift.web.source import PageSource
 from undrift.web.used_again import UsedAgain
 from undrift.web.watching import WatchedSession
 
-__all__ = ["left", "left_rows", "our_ids"]
+__all__ = ["left", "left_rows", "our_ids", "why_of"]
 
+_WHY: Mapping[str, str] = {
+    "budget": "The window was full. Of all that may leave, this was least likely to be needed again.",
+    "pause": "After a pause the provider had to read the prompt again anyway, so removing this cost nothing.",
+    "change": "The client had changed the prompt before this place, so removing it cost nothing.",
+    "task": "A task had ended and its log was replaced by a summary, so removing this cost nothing.",
+    "bank": "The session had saved enough to pay for a smaller window.",
+}
+"""What happened when a block left, in plain words; its reason has the figures."""
+
+_WHY_KIND: Mapping[str, str] = {
+    "evicted": "Its task had ended: a summary stands in its place.",
+    "compacted": "The client compacted its window itself.",
+}
 _MOST_ROWS = 2_000
 _LINE_CHARACTERS = 160
 
@@ -99,8 +112,13 @@ def _row(decision: Decision, session_id: str, at_ms: int) -> dict[str, Any]:
         "reason": decision.reason,
         "tokens_saved": decision.tokens_saved,
         "at_ms": at_ms,
-        "moment": str(decision.detail.get("moment", "")),
+        "why": why_of(decision),
     }
+
+
+def why_of(decision: Decision) -> str:
+    """Return what happened when a block left, in plain words; empty if its reason says all."""
+    return _WHY_KIND.get(decision.kind) or _WHY.get(str(decision.detail.get("moment", "")), "")
 
 
 def _compacted(one: WatchedSession, entries: Sequence[ContextEntry]) -> list[dict[str, Any]]:
@@ -123,7 +141,7 @@ def _compacted(one: WatchedSession, entries: Sequence[ContextEntry]) -> list[dic
                 "reason": f"compaction {number} of the client replaced it by a summary",
                 "tokens_saved": entry.token_count,
                 "at_ms": bound.at_ms or 0,
-                "moment": "",
+                "why": _WHY_KIND["compacted"],
                 "entry": entry,
             }
         )

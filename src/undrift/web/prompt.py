@@ -28,6 +28,7 @@ from undrift.stores.sent_prompts import sent_sessions
 from undrift.values.usage import PromptUsage
 from undrift.values.window import ContextEntry, Decision
 from undrift.web.entries import entries_of
+from undrift.web.left import why_of
 from undrift.web.our_texts import OurTexts
 from undrift.web.source import PageSource
 from undrift.web.watching import WatchedSession
@@ -64,7 +65,8 @@ def prompt(source: PageSource, query: Mapping[str, str]) -> dict[str, Any]:
     entries = entries_of(source, one)
     found = _as_sent(source, one, number, entries) or _as_recorded(one, prompts[number - 1], entries)
     rows: list[_Row] = found.pop("rows")
-    start = int(query["from"]) if query.get("from", "").isdecimal() else 0
+    since = query.get("from", "")
+    start = int(since) if since.isdecimal() and len(since) < 9 else 0
     start = min(start, max(0, len(rows) - 1)) // _PAGE * _PAGE
     shown = [_json(one, at, row) for at, row in enumerate(rows[start : start + _PAGE], start)]
     return {
@@ -215,6 +217,7 @@ def _json(one: WatchedSession, number: int, row: _Row) -> dict[str, Any]:
         "added_characters": _added(row.mark),
         "tokens": tokens,
         "reason": row.reason or ("" if decision is None else decision.reason),
+        "why": "" if decision is None else why_of(decision),
         "ref": _ref(one, row),
         "usd_a_turn": one.usd_of(tokens, is_cold=False) if row.status == "left" else None,
     }

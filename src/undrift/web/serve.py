@@ -37,7 +37,7 @@ class PageServer:
         self.url = f"http://{_HOST}:{self._socket.getsockname()[1]}/{token}{PATH}/"
         config = uvicorn.Config(
             PageApp(source, token, _HOST),
-            log_level="error",
+            log_level="critical",  # it would call an open page that Ctrl-C ends an error
             lifespan="off",
             server_header=False,
             date_header=False,

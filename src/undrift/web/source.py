@@ -59,6 +59,7 @@ class PageSource:
     _notes: OrderedDict[tuple[Path, str], tuple[object, object]] = field(default_factory=OrderedDict)
     _lock: threading.RLock = field(default_factory=threading.RLock)
     _unrecorded: tuple[object, list[WatchedSession]] = field(default=(None, []))
+    _placed: dict[str, Place] = field(default_factory=dict)
     _agents: AgentBook = field(default_factory=AgentBook)
 
     def sessions(self) -> list[WatchedSession]:
@@ -82,7 +83,9 @@ class PageSource:
             found: list[WatchedSession] = []
             for place in self.places():
                 with suppress(StoreError), self.store(place) as store:
-                    found += stored_sessions(place, store, recorded, self.models)
+                    rows = () if store is None else store.sessions()
+                    self._placed |= {row.session_id.partition(":")[2]: place for row in rows if row.decisions}
+                    found += stored_sessions(place, rows, recorded, self.models)
             self._unrecorded = (stamp, found)
         return self._unrecorded[1]
 
@@ -138,12 +141,16 @@ class PageSource:
         return label(mask(title).text, _TITLE_CHARACTERS) or "no name yet"
 
     def place_of(self, one: WatchedSession) -> Place:
-        """Return the records of the project in which a session worked."""
-        return one.place or self.place(one.folder)
+        """Return the records of a session: those that hold what left it, else those of its project.
+
+        A gateway that a request does not tell its folder keeps them with its own.
+        """
+        return one.place or self._placed.get(one.session_id) or self.place(one.folder)
 
     def place(self, folder: str) -> Place:
         """Return the records of the project in which a session worked."""
-        return place_of(self.home, Path(folder) if folder else self.home, shares=True)
+        is_folder = folder and "\0" not in folder  # a recording may name what no system can have
+        return place_of(self.home, Path(folder) if is_folder else self.home, shares=True)
 
     def places(self) -> tuple[Place, ...]:
         """Return the records of all projects that have some."""

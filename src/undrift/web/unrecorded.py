@@ -5,10 +5,8 @@ Law: their decisions are all that is known, and the page says so. The list is ma
 
 from collections.abc import Iterable, Sequence
 
-from undrift.errors import StoreError
 from undrift.settings.model_table import Model
 from undrift.stores.base import SessionRow
-from undrift.stores.contract import Store
 from undrift.stores.files import safe_name
 from undrift.values.project import Place
 from undrift.web.watching import WatchedSession
@@ -47,13 +45,9 @@ class StoredSession(WatchedSession):
 
 
 def stored_sessions(
-    place: Place, store: Store | None, recorded: Iterable[WatchedSession], models: Sequence[Model]
+    place: Place, rows: Iterable[SessionRow], recorded: Iterable[WatchedSession], models: Sequence[Model]
 ) -> list[WatchedSession]:
     """Return the newest sessions of a store, up to 20, that something has left and that no recording is of."""
-    try:
-        rows = () if store is None else store.sessions()
-    except StoreError:
-        return []
     known = list(recorded)
     found = [row for row in rows if row.decisions and not any(one.is_named(row.session_id) for one in known)]
     return [StoredSession(place, row, models) for row in found[:_MOST_OF_A_PLACE]]

@@ -46,7 +46,8 @@ class WatchedSession:
 
     def __init__(self, path: Path, models: Sequence[Model] = ()) -> None:
         self.path = path
-        self.key = path.parent.name if path.stem in _ALIKE else path.stem
+        name = path.parent.name if path.stem in _ALIKE else path.stem
+        self.key = os.fsencode(name).decode("utf-8", "backslashreplace")  # a name need not be text; an address is
         self.session_id = ""
         """The client's own id of it."""
         self.title = self.folder = self.model = self.format = ""
