@@ -3,6 +3,7 @@
     python -m bench.web_page [--sessions 50] [--seconds 30]
 
 Prints the share of a core that `undrift web` takes with an open page, and the milliseconds of a request with and without it, in turn.
+With Playwright and a browser (`make web-test` installs it) also how a session of 1,000 turns opens and scrolls.
 """
 
 import argparse
@@ -19,10 +20,32 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.hooks.builders import compacted
 from tests.proxy.builders import gateway
+from tests.report.browser import browser_path
 from tests.web.builders import recorded, turns
 from undrift.testing import RawUpstream, Send, response
 
+MANY_TURNS = 1_000
+LONG_TASKS = """window.tasks = [];
+new PerformanceObserver(list => window.tasks.push(...list.getEntries().map(one => one.duration))).observe({type: "longtask", buffered: true});"""
+LAST_BAR = """() => new Promise(done => {
+  const look = () => {
+    const paint = performance.getEntriesByName("first-contentful-paint")[0];
+    const turn = document.querySelector(".readout p b")?.textContent;
+    return paint && turn === "Turn 1,000" ? done(performance.now() - paint.startTime) : requestAnimationFrame(look);
+  };
+  look();
+})"""
+SCROLL = """() => new Promise(done => {
+  let at = 0;
+  const step = () => {
+    scrollTo(0, (at += 60));
+    return at < document.documentElement.scrollHeight ? requestAnimationFrame(step) : setTimeout(done, 300);
+  };
+  step();
+})"""
+NODES = "document.querySelectorAll('*').length"
 TURNS = 200
 SECONDS_BETWEEN_TURNS = 10
 ROUNDS = 12
@@ -45,6 +68,8 @@ def main() -> None:
             print(f"the same, nothing written: {watched(home, process, 0, given.seconds):.2%} of a core")
     with tempfile.TemporaryDirectory() as folder:
         waited(Path(folder))
+    with tempfile.TemporaryDirectory() as folder:
+        painted(Path(folder))
 
 
 @contextmanager
@@ -126,6 +151,34 @@ def waited(home: Path) -> None:
         print(
             f"page {name}: {statistics.median(times):.2f} ms a request, 95% below {times[int(0.95 * len(times))]:.2f} ms"
         )
+
+
+def painted(home: Path) -> None:
+    """Print how a session of 1,000 turns opens: first paint to last bar, long tasks while it scrolls, nodes of the document."""
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        print("skipped: the browser needs Playwright")
+        return
+    records = turns([20_000 + 150 * (number % 500) for number in range(MANY_TURNS)], title="A long day.")
+    recorded(home, "long", [*records[:1_001], *compacted(1), *records[1_001:]])
+    with page(home) as (_, url), sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=browser_path(), args=["--no-sandbox"])
+        times = []
+        for _ in range(3):
+            tab = browser.new_page()
+            tab.add_init_script(LONG_TASKS)
+            tab.goto(f"{url}#/session/long")
+            times.append(tab.evaluate(LAST_BAR))
+            tab.evaluate("window.tasks.length = 0")
+            tab.evaluate(SCROLL)
+            longest, nodes = tab.evaluate("Math.max(0, ...window.tasks)"), tab.evaluate(NODES)
+            tab.close()
+        shown = ", ".join(f"{one:.0f}" for one in times)
+        print(
+            f"1,000 turns: {shown} ms from first paint to last bar; longest task while it scrolls {longest:.0f} ms; {nodes} nodes"
+        )
+        browser.close()
 
 
 def history(count: int) -> list[dict[str, object]]:

@@ -29,7 +29,7 @@ def bill(source: PageSource, query: Mapping[str, str]) -> dict[str, Any]:
     given = query.get("days", "")
     days = min(366, max(1, int(given))) if given.isdecimal() and len(given) < 9 else _DAYS
     since_ms = (now_ms() // _DAY_MS - days + 1) * _DAY_MS
-    since = day_of(since_ms)
+    since, until = day_of(since_ms), day_of(now_ms() + _DAY_MS)  # a day that is far off is a wrong clock, or a trick
     whole: Sums = defaultdict(float)
     groups: dict[str, dict[str, Sums]] = {name: {} for name in _GROUPS}
     names: dict[str, str] = {}
@@ -39,9 +39,9 @@ def bill(source: PageSource, query: Mapping[str, str]) -> dict[str, Any]:
             continue  # a session of other days need not be read
         names[one.key] = name_of(source, one)
         for (day, model), sums in day_sums(source, one).items():
-            if not day:
+            if not day or day > until:
                 undated += int(sums["prompts"])
-            if day < since:
+            if not since <= day <= until:
                 continue
             _add(whole, sums)
             keys = (day, one.project, model or "unknown", one.key)

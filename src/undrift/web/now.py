@@ -30,7 +30,7 @@ _AWAY = frozenset({"pruned", "cut", "trimmed", "folded", "evicted"})
 def now(source: PageSource, _: Mapping[str, str]) -> dict[str, Any]:
     """Return the newest sessions, those that are alive first, and whether a gateway has open sessions."""
     at_ms = now_ms()
-    found = source.sessions()[:_MOST_LIVE]
+    found = source.sessions(_MOST_LIVE)[:_MOST_LIVE]
     open_here = source.open_here()
     rows = [session_json(source, one, at_ms, open_here) for one in found]
     return {"at_ms": at_ms, "gateway": bool(open_here), "sessions": rows}

@@ -67,7 +67,7 @@ def prompt(source: PageSource, query: Mapping[str, str]) -> dict[str, Any]:
     rows: list[_Row] = found.pop("rows")
     since = query.get("from", "")
     start = int(since) if since.isdecimal() and len(since) < 9 else 0
-    start = min(start, max(0, len(rows) - 1)) // _PAGE * _PAGE
+    start = min(start, max(0, len(rows) - 1))
     shown = [_json(one, at, row) for at, row in enumerate(rows[start : start + _PAGE], start)]
     return {
         "turn": number,

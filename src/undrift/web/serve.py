@@ -4,6 +4,7 @@ Law: it listens on 127.0.0.1 alone, and says so only when it does.
 """
 
 import socket
+import threading
 
 import uvicorn
 
@@ -24,6 +25,7 @@ class PageServer:
     """
 
     def __init__(self, source: PageSource, token: str, port: int) -> None:
+        self._source = source
         self._socket = socket.socket()
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -47,6 +49,7 @@ class PageServer:
 
     def run(self) -> None:
         """Answer until Ctrl-C or `stop`."""
+        threading.Thread(target=self._source.sessions, daemon=True).start()  # the first reading takes seconds
         with self._socket:
             self._server.run([self._socket])
 

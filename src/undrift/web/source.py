@@ -62,8 +62,33 @@ class PageSource:
     _placed: dict[str, Place] = field(default_factory=dict)
     _agents: AgentBook = field(default_factory=AgentBook)
 
-    def sessions(self) -> list[WatchedSession]:
-        """Return the newest recorded sessions, up to 200, each as it stands in its file now, the newest first."""
+    def sessions(self, newest: int | None = None) -> list[WatchedSession]:
+        """Return the newest recorded sessions, up to 200, each as it stands in its file now, the newest first.
+
+        `newest`: look into no more files than that takes; None: into all, which takes seconds the first time.
+        """
+        found: list[WatchedSession] = []
+        watched = self._listed()
+        for one in watched:
+            if self._looked_at(one).is_session:
+                found.append(one)
+            if newest is not None and len(found) >= newest:
+                break
+        return sorted([*found, *self._stored(watched)], key=lambda one: -one.last_ms)
+
+    def session(self, key: str) -> WatchedSession:
+        """Return the session with a key. Raises InputError: there is none."""
+        watched = self._listed()
+        for one in watched:
+            if one.key == key and self._looked_at(one).is_session:
+                return one
+        for one in self._stored(watched):
+            if one.key == key:
+                return one
+        raise InputError("this session is not recorded here any more; go back to the list")
+
+    def _listed(self) -> list[WatchedSession]:
+        """Return the newest files, the newest first, as they were when the list was made."""
         with self._lock:
             now_s = time.monotonic()
             if now_s - self._looked_s >= _LOOK_AGAIN_S:
@@ -71,36 +96,32 @@ class PageSource:
                 paths = own_sessions(self.homes)[:_MOST_FILES]
                 known = self._watched
                 self._watched = {path: known.get(path) or WatchedSession(path, self.models) for path in paths}
-            for one in self._watched.values():
-                one.look()
-            found = [one for one in self._watched.values() if one.is_session]
-            return sorted([*found, *self._stored(found)], key=lambda one: -one.last_ms)
+            return list(self._watched.values())
 
-    def _stored(self, recorded: Sequence[WatchedSession]) -> list[WatchedSession]:
+    def _looked_at(self, one: WatchedSession) -> WatchedSession:
+        with self._lock:
+            one.look()
+        return one
+
+    def _stored(self, watched: Sequence[WatchedSession]) -> list[WatchedSession]:
         """Return the sessions of the stores that no recording is of, as they were when the list of files was made."""
-        stamp = (self._looked_s, len(recorded))
-        if self._unrecorded[0] != stamp:
-            found: list[WatchedSession] = []
-            for place in self.places():
-                with suppress(StoreError), self.store(place) as store:
-                    rows = () if store is None else store.sessions()
-                    self._placed |= {row.session_id.partition(":")[2]: place for row in rows if row.decisions}
-                    found += stored_sessions(place, rows, recorded, self.models)
-            self._unrecorded = (stamp, found)
-        return self._unrecorded[1]
-
-    def session(self, key: str) -> WatchedSession:
-        """Return the session with a key. Raises InputError: there is none."""
-        for one in self.sessions():
-            if one.key == key:
-                return one
-        raise InputError("this session is not recorded here any more; go back to the list")
+        with self._lock:
+            if self._unrecorded[0] != self._looked_s:
+                found: list[WatchedSession] = []
+                for place in self.places():
+                    with suppress(StoreError), self.store(place) as store:
+                        rows = () if store is None else store.sessions()
+                        self._placed |= {row.session_id.partition(":")[2]: place for row in rows if row.decisions}
+                        found += stored_sessions(place, rows, watched, self.models)
+                self._unrecorded = (self._looked_s, found)
+            return self._unrecorded[1]
 
     def agents(self, one: WatchedSession) -> list[WatchedAgent]:
         """Return the sub-agents of a session, each as it stands in its recording now, the first one first."""
+        watched = [self._looked_at(other) for other in self._listed()]  # any file may be that of a sub-agent
         with self._lock:
             self._agents.models = self.models
-            return self._agents.of(one, self._watched.values())
+            return self._agents.of(one, watched)
 
     def agent_paths(self, one: WatchedSession) -> list[Path]:
         """Return the recordings of a session's sub-agents, the newest first, without a look into them."""

@@ -48,7 +48,8 @@ class WatchedSession:
         self.path = path
         name = path.parent.name if path.stem in _ALIKE else path.stem
         self.key = os.fsencode(name).decode("utf-8", "backslashreplace")  # a name need not be text; an address is
-        self.session_id = ""
+        named = _UUID.search(path.stem)
+        self.session_id = named[0] if named else ""
         """The client's own id of it."""
         self.title = self.folder = self.model = self.format = ""
         self.last_ms = 0
