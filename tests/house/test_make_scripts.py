@@ -80,6 +80,7 @@ def test_the_lock_files_hold_only_pins_and_hashes():
         "build",
         "dev",
         "exact",
+        "journeys",
         "lance",
         "lock",
         "rules",

@@ -34,7 +34,7 @@ class Agent:
             "type": "tool_use",
             "id": f"call-{number}",
             "name": "Read",
-            "input": {"file_path": f"{self._folder}/part_{number}.py"},
+            "input": {"file_path": f"/shop/part_{number}.py"},
         }
         self._say("assistant", [call], is_answer=True)
         self._say("user", [{"type": "tool_result", "tool_use_id": f"call-{number}", "content": listing(number)}])

@@ -15,7 +15,7 @@ from tests.web.builders import TOKEN, recorded, source_of, turns
 from undrift.web import serve, views
 
 STATIC = Path(serve.__file__).parent / "static"
-MOST_BYTES, MOST_LINES, MOST_NODES = 60 << 10, 300, 2_000
+MOST_BYTES, MOST_LINES, MOST_NODES = 160 << 10, 300, 2_000  # compressed over the wire: see test_app.py
 LEAST_LETTER_PIXELS = 11
 PLAIN, LONG = "plain-1", "long-1"
 HOSTILE_KEY = "hostile-<b>&'\""
@@ -27,7 +27,19 @@ TITLES = {
 }
 TURNS = 1_000
 GROWING = turns([8_000, 9_000, 11_000, 12_000], title="Growing.")
-VIEWS = ("#/", "#/session/{}", "#/session/{}/compactions", "#/session/{}/left", "#/bill/366")
+VIEWS = (
+    "#/",
+    "#/session/{}",
+    "#/session/{}/turn/2",
+    "#/session/{}/compactions",
+    "#/session/{}/left",
+    "#/session/{}/tasks",
+    "#/bill/366",
+    "#/memory",
+    "#/tasks",
+    "#/find/repo",
+)
+WITHOUT_SESSIONS = ("#/memory", "#/tasks")
 
 NODES = "document.querySelectorAll('*').length"
 FOREIGN = """[...document.querySelectorAll("main :is(img, iframe, object, embed, form, script, style, a, [src])")]
@@ -137,32 +149,36 @@ def test_a_hostile_session_is_shown_as_text_and_nothing_of_it_runs(open_view: Ca
         assert tab.evaluate(FOREIGN) == []
         assert tab.evaluate("window.owned") is None
         shown = tab.evaluate("document.querySelector('main').textContent")
+        if view in WITHOUT_SESSIONS:
+            continue
         if name == "image":
             assert "<img src=x onerror=" in shown
-        assert tab.evaluate("[...document.querySelectorAll('h1 bdi, h2 bdi, th bdi')].length") > 0
+        assert tab.evaluate("document.querySelectorAll('main bdi').length") > 0
 
 
 @only_in_full
 def test_rows_of_what_left_are_text_and_at_most_one_page_of_them_is_there(
     open_view: Callable[[str], Tab], monkeypatch: pytest.MonkeyPatch
 ):
-    row = {"session_id": "s", "kind": "pruned", "reason": "budget", "at_ms": 1, "is_away": True, "moment": ""}
+    row = {"by": "undrift", "session_id": "s", "kind": "pruned", "reason": "budget", "at_ms": 1, "moment": ""}
+    row |= {"back": "", "back_pin": "", "pin": "", "used_again_turn": 1, "usd_a_turn": 0.01}
     hostile = list(TITLES.values())
     rows = [
         {**row, "ref": f"r{n}", "tokens_saved": n, "what": hostile[n % 4], "line": f"{hostile[n % 4]} line {n}"}
         for n in range(2_000)
     ]
-    monkeypatch.setitem(views.VIEWS, "left", lambda *_: {"rows": rows, "count": 2_000, "tokens": 1_999_000})
+    found = {"rows": rows, "count": 2_000, "tokens": 1_999_000, "used_again": 2_000, "project_key": "p"}
+    monkeypatch.setitem(views.VIEWS, "left", lambda *_: found | {"can_bring_back": True})
     tab = open_view(of("#/session/{}/left", PLAIN))
     assert tab.evaluate(NODES) <= MOST_NODES
-    assert tab.evaluate("document.querySelector('tbody tr').textContent").startswith(hostile[0])
+    assert tab.evaluate("document.querySelector('.memories > li').textContent").startswith(hostile[0])
     tab.evaluate("document.querySelector('.pager button').click()")
-    assert text_of(tab, ".pager span") == ["blocks 101 to 200 of 2,000"]
+    assert text_of(tab, ".pager span") == ["blocks 51 to 100 of 2,000"]
     assert tab.evaluate(NODES) <= MOST_NODES
     tab.evaluate(
         "(box => { box.value = 'LINE 1999'; box.dispatchEvent(new Event('input')); })(document.querySelector('#filter'))"
     )
-    until(tab, "document.querySelectorAll('tbody tr').length === 1")
+    until(tab, "document.querySelectorAll('.memories > li').length === 1")
     assert tab.evaluate(FOREIGN) == []
     assert tab.evaluate("window.owned") is None
 

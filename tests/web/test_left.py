@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.cli.builders import codex_session, written
 from tests.hooks.builders import SESSION, User, compacted
 from tests.web.builders import acted, managed, recorded, source_of, turns
 from undrift.hooks.brought import brought_texts
@@ -196,3 +197,20 @@ def test_a_damaged_file_of_texts_says_nothing(tmp_path: Path, content: str):
     (folder / "brought.json").write_text(content)
     assert brought_texts(folder) == ()
     assert user.prompts("Go on.") == ""
+
+
+def test_of_a_client_without_such_a_hook_the_other_ways_are_named(tmp_path: Path):
+    records = codex_session()
+    compacted = {
+        "timestamp": "2026-03-01T10:00:00.000Z",
+        "type": "compacted",
+        "payload": {"message": "They read files."},
+    }
+    path = tmp_path / ".codex" / "sessions" / "2026" / "03" / "01" / f"rollout-{SESSION}.jsonl"
+    written(path, [*records, compacted, *records[-1:]])
+    source = source_of(tmp_path)
+    (one,) = source.sessions()
+    rows = rows_of(source, one.key)
+    answer = acted(source, "bring-back", named(rows[0]) | {"key": one.key})
+    assert answer.status == 400
+    assert "undrift wrap codex" in answer.json["error"]

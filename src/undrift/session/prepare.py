@@ -163,7 +163,7 @@ class Preparer:
         self.costs.asked(AskedPrompt(conversation, turn, known, calibration, change, bool(carried.written)))
         self._cache.asked(self._last, is_large=2 * after > room.pruned_from_tokens)
         changed, headers = changes(turn.binding, window, request.fields, budget, self.settings.keep_tool_results)
-        given = None if not window.sent else items
+        given = items if window.sent else None
         prepared = Prepared(
             body=request.body if given is None and not changed else request.with_items(given, changed),
             tokens_before=calibration.tokens(fixed + window.tokens_before),
@@ -174,9 +174,7 @@ class Preparer:
         )
         if items is not None:
             prepared = _telling(prepared, carried, calibration.slope)
-        if self._sent is not None:
-            counted = prepared.tokens_after, calibration.tokens(fixed)
-            self._sent.note(conversation, self._renderer(conversation), is_edited=given is not None, tokens=counted)
+        self._note_sent(conversation, prepared, calibration.tokens(fixed), is_edited=given is not None)
         write_turn(self.id, prepared, carried.written)
         return prepared
 
@@ -279,6 +277,11 @@ class Preparer:
             fault = str(error)
         if fault:
             warnings.append(f"a restart may take this for a new session, because it could not be noted: {fault}")
+
+    def _note_sent(self, conversation: Conversation, prepared: Prepared, beside_tokens: int, *, is_edited: bool) -> None:
+        if self._sent is not None:
+            tokens = prepared.tokens_after, beside_tokens
+            self._sent.note(conversation, self._renderer(conversation), is_edited=is_edited, tokens=tokens)
 
     def _note_answer(self, form: Form, text: str) -> None:
         """Store a mark of the answer to the session's first request."""

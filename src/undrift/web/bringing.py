@@ -27,6 +27,10 @@ from undrift.web.watching import WatchedSession
 __all__ = ["bring_back", "bring_undo", "pin", "purge", "purge_look"]
 
 _WHAT_CHARACTERS = 160
+_NO_HOOK_OF_MESSAGES = (
+    "{client} lets no hook say something with a message, so a block that it compacted away cannot be brought back here; "
+    "`undrift recall --find WORDS` prints it, and `undrift wrap {client}` starts it behind the gateway, which can"
+)
 _NO_HOOKS = (
     "undrift's hooks have not run in this session, so nothing can say this text to the agent: `undrift install {client}`, then "
     "send a message in it"
@@ -137,7 +141,8 @@ def _say_by_hooks(source: PageSource, one: WatchedSession, session_id: str, ref:
     """Let the hooks say a block of the recording with the next message."""
     hooks = HookTexts(source, one)
     if hooks.folder is None:
-        raise InputError(_NO_HOOKS.format(client=one.client or "claude"))
+        why = _NO_HOOKS if one.client in ("", "claude") else _NO_HOOK_OF_MESSAGES
+        raise InputError(why.format(client=one.client or "claude"))
     entry = next((e for e in entries_of(source, one) if ref_of(session_id, e.id) == ref), None)
     if entry is None:
         raise InputError("the recording does not hold this block any more; load the page again")

@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Literal
 from undrift.core.text.refs import ref_of
 from undrift.core.window.additions import BACK
 from undrift.hooks.brought import brought_texts
-from undrift.hooks.call import CLIENTS
 from undrift.stores.contract import Store
 from undrift.stores.files import PURGED, safe_name
 from undrift.values.window import ContextEntry
@@ -28,6 +27,10 @@ PIN_TYPE: Literal["spec"] = "spec"
 def pinned_text(entry: ContextEntry) -> str:
     """Return the text of a pin of a block: what it is, and its words."""
     return f"{entry.what}\n{entry.content}" if entry.what else entry.content
+
+
+_HEARS_MESSAGES = frozenset({"claude"})
+"""The clients whose hooks can say something with a message."""
 
 
 class Brought:
@@ -61,7 +64,7 @@ class HookTexts:
     def __init__(self, source: PageSource, one: WatchedSession) -> None:
         self.folder: Path | None = None
         """The session's folder of the hooks; None: no hook has run in it, or the session was purged."""
-        if one.client in CLIENTS and one.session_id:
+        if one.client in _HEARS_MESSAGES and one.session_id:
             folder = source.home / "hooks" / safe_name(f"{one.client}-{one.session_id}")
             if folder.is_dir() and not (folder / PURGED).exists():
                 self.folder = folder

@@ -24,13 +24,13 @@ from undrift.web.watching import WatchedSession
 __all__ = ["left", "left_rows", "our_ids", "why_of"]
 
 _WHY: Mapping[str, str] = {
-    "budget": "The window was full. Of all that may leave, this was least likely to be needed again.",
+    "budget": "The window was full. This was least likely to be needed again, of all that may leave.",
     "pause": "After a pause the provider had to read the prompt again anyway, so removing this cost nothing.",
     "change": "The client had changed the prompt before this place, so removing it cost nothing.",
     "task": "A task had ended and its log was replaced by a summary, so removing this cost nothing.",
     "bank": "The session had saved enough to pay for a smaller window.",
 }
-"""What happened when a block left, in plain words; its reason has the figures."""
+"""The cause in plain words, by the moment of the decision; its reason has the figures."""
 
 _WHY_KIND: Mapping[str, str] = {
     "evicted": "Its task had ended: a summary stands in its place.",

@@ -44,7 +44,7 @@ _KINDS = {"t": "text", "c": "call", "r": "result", "k": "thinking", "i": "image"
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _PromptBlock:
     """One block: its mark, its recorded entry or our text, and the decision about it."""
 
     status: str
@@ -64,7 +64,7 @@ def prompt(source: PageSource, query: Mapping[str, str]) -> dict[str, Any]:
         raise InputError(f"the session has turns 1 to {len(prompts):,}; {given[:20]!r} is none of them")
     entries = entries_of(source, one)
     found = _as_sent(source, one, number, entries) or _as_recorded(one, prompts[number - 1], entries)
-    rows: list[_Row] = found.pop("rows")
+    rows: list[_PromptBlock] = found.pop("rows")
     since = query.get("from", "")
     start = int(since) if since.isdecimal() and len(since) < 9 else 0
     start = min(start, max(0, len(rows) - 1))
@@ -147,7 +147,7 @@ def _rows(
     known: Mapping[str, ContextEntry],
     about: Mapping[str, Decision],
     ours: OurTexts,
-) -> Iterator[_Row]:
+) -> Iterator[_PromptBlock]:
     for item in items:
         sent = [*(item.marks or ())]
         for number, mark in enumerate(item.given or ()):
@@ -155,16 +155,16 @@ def _rows(
             entry, decision = known.get(hash_of(own)), about.get(f"{item.id}.{number}")
             if mark in sent:
                 sent.remove(mark)
-                yield _Row("added" if not own else "unseen" if entry is None else "sent", mark, entry)
+                yield _PromptBlock("added" if not own else "unseen" if entry is None else "sent", mark, entry)
             else:
-                yield _Row("left", mark, entry, decision)
+                yield _PromptBlock("left", mark, entry, decision)
         texts = ours.of_item(item.id) if sent else {}
         for mark in sent:
             own = parts_of(mark)[0]
             text, decision = texts.get(hash_of(own), ("", None))
             entry = known.get(hash_of(own))
             status = "ours" if text else "added" if not own else "unseen" if entry is None else "sent"
-            yield _Row(status, mark, entry, decision, text)
+            yield _PromptBlock(status, mark, entry, decision, text)
 
 
 def _as_recorded(one: WatchedSession, usage: PromptUsage, entries: Sequence[ContextEntry]) -> dict[str, Any]:
@@ -177,7 +177,7 @@ def _as_recorded(one: WatchedSession, usage: PromptUsage, entries: Sequence[Cont
             continue
         gone = next((number for number, cut in enumerate(cuts, 1) if line < cut), 0)
         reason = f"compaction {gone} of the client removed it" if gone else ""
-        rows.append(_Row("left" if gone else "recorded", "", entry, reason=reason))
+        rows.append(_PromptBlock("left" if gone else "recorded", "", entry, reason=reason))
     return {
         "session_id": _client_id(one),
         "is_checked": False,
@@ -194,14 +194,14 @@ def _as_recorded(one: WatchedSession, usage: PromptUsage, entries: Sequence[Cont
     }
 
 
-def _counts(rows: Sequence[_Row]) -> dict[str, int]:
+def _counts(rows: Sequence[_PromptBlock]) -> dict[str, int]:
     found = dict.fromkeys(("sent", "ours", "left", "added", "unseen", "recorded"), 0)
     for row in rows:
         found[row.status] += 1
     return found
 
 
-def _json(one: WatchedSession, number: int, row: _Row) -> dict[str, Any]:
+def _json(one: WatchedSession, number: int, row: _PromptBlock) -> dict[str, Any]:
     entry, decision = row.entry, row.decision
     text = row.text or ("" if entry is None else entry.content)
     tokens = decision.tokens_saved if decision is not None and row.status == "left" else characters_per_4(text)
@@ -227,7 +227,7 @@ def _client_id(one: WatchedSession) -> str:
     return f"{one.client}:{one.session_id or one.key}"
 
 
-def _ref(one: WatchedSession, row: _Row) -> str:
+def _ref(one: WatchedSession, row: _PromptBlock) -> str:
     """Return the reference by which a block is brought back: of the store, or of the recording as `left` has it."""
     if row.decision is not None:
         return row.decision.ref or ""

@@ -31,7 +31,7 @@ from undrift.window.reports import KIND, KINDS, Reports, payload_of
 
 __all__ = ["SessionLog"]
 
-_log = logging.getLogger("undrift.session")
+_log = logging.getLogger("undrift.window")
 
 
 class SessionLog:

@@ -1,37 +1,35 @@
 // The router: the address behind # names a view; one view is open at a time.
 // Law: a view that was left hears nothing more: its requests end, and its late answers are dropped.
 
-import {button, h, heading} from "./dom.js";
+import {button, failure, h, heading} from "./dom.js";
 import {follow} from "./live.js";
 import {original, searching, show as find} from "./find.js";
 import {sharing} from "./share.js";
 import {show as now} from "./now.js";
 import {show as session} from "./session.js";
 import {show as compactions} from "./compactions.js";
+import {helped} from "./keys.js";
 import {show as left} from "./left.js";
+import {show as prompt} from "./prompt.js";
 import {show as bill} from "./bill.js";
 import {ofSession as sessionTasks, show as tasks} from "./tasks.js";
 import {show as memory} from "./memory.js";
 
 const main = document.querySelector("main");
-const OF_SESSION = {"": session, compactions, left, tasks: sessionTasks};
+const VIEWS = {__proto__: null, bill, find, memory, original, tasks};
+const OF_SESSION = {__proto__: null, "": session, compactions, left, tasks: sessionTasks, turn: prompt};
 let newest = null, open = null;
 
-/** A part of an address as it was before it was encoded; a broken one is no error. */
+/** A part of an address, decoded; a broken one is no error. */
 const plain = part => new URLSearchParams(`part=${part.replaceAll("&", "%26").replaceAll("+", "%2B")}`).get("part");
 
 function routed(hash) {
-  const [name = "", key = "", tab = "", words = ""] = hash.replace(/^#\/?/, "").split("/");
-  if (name === "bill") return {name, view: bill, days: key};
-  if (name === "memory") return {name, view: memory, key};
-  if (name === "tasks") return {name, view: tasks, run: plain(key), place: plain(tab)};
-  if (name === "find") return {name, view: find, key: plain(key)};
-  if (name === "original") return {name, view: original, key: plain(key), tab: plain(tab), words: plain(words)};
-  const view = name === "session" && key && OF_SESSION[tab];
-  return view ? {name, view, key: new URLSearchParams(`key=${key}`).get("key")} : {name: "now", view: now};
+  const [name = "", key = "", tab = "", words = ""] = hash.replace(/^#\/?/, "").split("/").map(plain);
+  const view = name === "session" ? key && OF_SESSION[tab] : VIEWS[name];
+  return view ? {name, view, key, tab, words} : {name: "now", view: now};
 }
 
-/** Open the view of the address. `isFirst`: the page was just loaded, so the focus stays where it is. */
+/** Open the view of the address. `isFirst`: the page was just loaded, so the focus stays. */
 async function navigate(isFirst) {
   open?.control.abort();
   const route = routed(location.hash), control = new AbortController();
@@ -61,7 +59,7 @@ function failed(root, error) {
   const again = button("Try again", () => navigate(false));
   root.replaceChildren(
     heading("This could not be shown"),
-    h("p.alert", {role: "alert"}, error.message),
+    failure(error),
     h("p.pager", again, h("a", {href: "#/"}, "All sessions")),
   );
 }
@@ -78,6 +76,7 @@ document.querySelector(".skip").addEventListener("click", event => {
 });
 searching(document.querySelector(".search"));
 sharing(document.querySelector("#share"), main);
+helped(document.querySelector("#keys"));
 addEventListener("hashchange", () => navigate(false));
 follow(value => {
   newest = value;

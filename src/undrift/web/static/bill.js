@@ -1,8 +1,8 @@
-// The view of the bill: what prompts cost, by day, cause, project, model and session, and what undrift saved.
-// Law: prices are the server's; a prompt without a price is counted and its model named, never guessed. New figures come by themselves
-// and leave the focus, the page of a list and what is open as they are.
+// The view of the bill: what prompts cost, and what undrift saved.
+// Law: a prompt without a price is counted and its model named, never guessed. New figures leave the focus, the page
+// of a list and what is open as they are.
 
-import {ask, count, h, heading, money, number, own, pages, soft, table} from "./dom.js";
+import {ask, count, h, heading, money, number, own, pages, section, soft, table} from "./dom.js";
 import {CAUSES, causesPart, sizesOf} from "./causes.js";
 import {chart} from "./chart.js";
 import {address, bar, facts, legend, onChange, projectOf, readout, renew} from "./parts.js";
@@ -13,18 +13,18 @@ const HALVES = new Set(["project", "model"]);
 const DAY_MS = 86_400_000;
 const FOOT = "Days are in UTC. All: the last 366 days.";
 const COUNTED = [
-  "What was paid for the prompts, compared with the price of sending everything, from the usage of each answer.",
-  " Rewrites are what undrift’s own prunes made the provider write again. Fetched again is what left and was read once more.",
+  "What was paid for the prompts, against the price of sending everything, by the usage of each answer.",
+  " Rewrites are what undrift’s prunes made the provider write again. Fetched again is what left and was read once more.",
 ];
 
-export async function show(root, {days, now, signal}) {
+export async function show(root, {key: days, now, signal}) {
   const chosen = SPANS.some(([one]) => one === days) ? days : "7";
   const link = ([one, text]) => h("a", {href: `#/bill/${one}`, "aria-current": one === chosen ? "page" : null}, text);
   const status = h("p.soft", {role: "status"}, "Adding up…"), place = h("div.bill");
   root.append(heading("Bill"), h("nav.tabs", {"aria-label": "Days"}, SPANS.map(link)), status, place);
   const slots = new Map();
   const take = async () => {
-    const found = await ask(`api/bill?days=${chosen}`, signal);
+    const found = await ask("bill", signal, {days: chosen});
     status.remove();
     for (const [name, value, draw] of parts(found)) {
       const slot = slots.get(name) ?? begun(slots, name, place), text = JSON.stringify(value ?? null);
@@ -121,7 +121,7 @@ const listed = (title, named) => (rows, slot) => {
   const draw = some => h("div.list", table(title, HEADS, some.map(cells)));
   const from = Math.min(slot.list?.from ?? 0, Math.floor((rows.length - 1) / ROWS) * ROWS);
   slot.list = pages(rows, ROWS, draw, title.slice(0, -1).toLowerCase(), from);
-  return h("section.card", h("h2", title), slot.list);
+  return section(title, slot.list);
 };
 
 function causes(row, most) {
@@ -131,16 +131,15 @@ function causes(row, most) {
 }
 
 function balance(found) {
-  const title = h("h2", "What undrift saved");
+  const title = "What undrift saved";
   if (!found.sessions) {
     const command = h("code", "undrift wrap claude");
-    return h("section.card", title, h("p", "undrift manages no window yet: ", command, " starts Claude Code behind its gateway."));
+    return section(title, h("p", "undrift manages no window yet: ", command, " starts Claude Code behind its gateway."));
   }
   const {saved, rewrites, fetched, open, total, is_usd: isUsd} = found, said = isUsd ? money : number;
   const rows = [["saved", saved], ["rewrites", -rewrites], ["fetched again", -fetched], ["prunes without an answer yet", -open], ["balance", total]];
   const heads = [["part", "grow"], [isUsd ? "US dollars" : "tokens at the input price", "figures"]];
-  return h(
-    "section.card",
+  return section(
     title,
     h("p.figure", h(total < 0 ? "b.bad" : "b.good", said(total)), ` in ${count(found.sessions, "session")}, of all time`),
     soft(found.text),

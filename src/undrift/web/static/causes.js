@@ -1,8 +1,8 @@
-// What prompts cost and why: the causes as a bar and a table, the dearest prompts, and how each cause is counted.
-// Law: the figures are the server's, and the causes sum up to the price; a cause that is not known has a word, no figure.
+// What prompts cost and why: the causes, the dearest prompts, and how each cause is counted.
+// Law: the causes sum up to the price; a cause that is not known has a word, no figure.
 
 import {ask, count, h, moment, money, number, share, soft, table, tokens} from "./dom.js";
-import {bar, onChange, renew, swatch} from "./parts.js";
+import {address, bar, onTurn, renew, swatch} from "./parts.js";
 
 export const CAUSES = [
   ["tools", "system prompt and tools"],
@@ -15,16 +15,16 @@ const NAMES = Object.fromEntries(CAUSES);
 const REASONS = {
   compaction: "after a compaction",
   pause: "after a pause",
-  change: "without a pause: the prompt or the model changed, or the client does not record why",
+  change: "without a pause: the prompt or model changed, or no reason is recorded",
 };
 const COUNTED = [
-  ["system prompt and tools", "The first prompt less the recorded texts in it, at most the smallest prompt. It stands first in each prompt: read as far as the prompt was read, else written."],
+  ["system prompt and tools", "The first prompt less the texts recorded in it, at most the smallest prompt. It stands first in each prompt."],
   ["history read from the cache", "The rest of what the provider reports as read: earlier turns."],
   ["new work", "The rest of what was written or sent plain: your words, results, the model’s own answers."],
-  ["results read again", "In the 30 calls after a compaction, results of which half or more had been read before it. Their size is an estimate: characters / 4."],
-  ["cache written again", "The first prompt after a compaction; and each prompt of which less than half of what stood in the cache was read."],
+  ["results read again", "Results in the 30 calls after a compaction that had been read before it, by half or more. An estimate: characters / 4."],
+  ["cache written again", "The first prompt after a compaction, and each that read less than half of what stood in the cache."],
 ];
-const FOOT = "Prompts alone, at the model’s price; no answers, no sub-agents. A token that was not read has the mean price of those in its prompt.";
+const FOOT = "Prompts alone, without answers and sub-agents. A token that was not read has the mean price of those in its prompt.";
 
 const HEADS = [["cause", "grow"], ["tokens", "figures wide"], ["share", "figures"], ["price", "figures"]];
 
@@ -38,13 +38,13 @@ export function causesPart(title, found, ...more) {
     const one = causes[name], value = valueOf(one);
     const known = value !== null && value !== undefined;
     return [h("span", swatch(name), text, reasons(name, found)), one.tokens === null ? "not known" : tokens(one.tokens),
-      known ? share(value, whole) : "", one.usd === null ? (known ? "no price" : "not known") : money(one.usd)];
+      known ? share(value, whole) : "", known ? money(one.usd) : "not known"];
   };
   const rest = unpriced > 0 && unpriced < prompts && `, ${number(unpriced)} of them without a price`;
   return h(
     "section.card.causes",
     h("h2", title),
-    h("p.figure", h("b", usd === null ? "no price" : money(usd)), ` for ${count(prompts, "prompt")}`, rest, `, ${tokens(found.tokens)} tokens`),
+    h("p.figure", h("b", money(usd)), ` for ${count(prompts, "prompt")}`, rest, `, ${tokens(found.tokens)} tokens`),
     bar(sizesOf(causes, valueOf), {"aria-hidden": "true"}),
     table(title, HEADS, CAUSES.map(cells)),
     missing(found),
@@ -62,29 +62,29 @@ function reasons(name, {rewritten}) {
 
 function missing({unknown, prompts}) {
   const said = [
-    unknown.tools > 0 && `In ${number(unknown.tools)} of ${count(prompts, "prompt")} system prompt and tools cannot be told from the rest: they are counted with the other causes.`,
+    unknown.tools > 0 && `In ${number(unknown.tools)} of ${count(prompts, "prompt")} system prompt and tools cannot be told from the other causes.`,
     unknown.fetched > 0 && `In ${number(unknown.fetched)} of ${count(prompts, "prompt")} results read again are counted as new work.`,
   ].filter(Boolean);
   return said.length ? soft(said.join(" ")) : null;
 }
 
-function dearest({dearest: rows}) {
+function dearest({dearest: rows}, key) {
   if (!rows.length) return null;
   const why = row => `${money(row.cause_usd)} ${NAMES[row.cause]}${row.reason ? `, ${REASONS[row.reason].split(":")[0]}` : ""}`;
-  const cells = row => [number(row.turn), why(row), moment(row.at_ms), money(row.usd)];
+  const turn = row => h("a", {href: address(key, `turn/${row.turn}`)}, number(row.turn));
+  const cells = row => [turn(row), why(row), moment(row.at_ms), money(row.usd)];
   const heads = [["turn", "figures"], ["most of it", "grow"], ["when", "figures wide"], ["price", "figures"]];
   return [h("h3", "The dearest prompts"), table("The dearest prompts", heads, rows.map(cells))];
 }
 
-/** What a session cost and why. `update` of it takes the live sessions; it stays empty until a prompt is recorded. */
+/** What a session cost and why; empty until a prompt is recorded. `update` of it takes the live sessions. */
 export function sessionCauses(key, signal) {
   const made = h("div");
   const take = async () => {
-    const found = await ask(`api/causes?key=${encodeURIComponent(key)}`, signal);
-    renew(made, found.prompts > 0 && causesPart("What it cost, and why", found, dearest(found)));
+    const found = await ask("causes", signal, {key});
+    renew(made, found.prompts > 0 && causesPart("What it cost, and why", found, dearest(found, key)));
   };
-  const stateOf = ({sessions}) => sessions.find(one => one.key === key)?.last_ms ?? 0;
   take().catch(() => {});
-  made.update = onChange(signal, stateOf, take);
+  made.update = onTurn(key, signal, take);
   return made;
 }

@@ -8,7 +8,8 @@ const NEAR = 7;
 const STEPS = [1, 2, 2.5, 5, 10];
 
 /**
- * Make a chart. `label`: what a bar is; `format`: a value in words; `worded`: a bar in words; `onPick`: hears which bar is picked.
+ * `label`: what a bar is; `format`: a value in words; `worded`: a bar in words; `onPick`: hears which bar is picked;
+ * `onOpen`: which one is opened, by Enter or a double click.
  * `set(data)`: {series: [{name, values}], over: {name, values} or null, marks: [{kind, at, text}], limit, named: a bar's short name}.
  */
 export function chart({label, height = 290, widest = 34, ...told}) {
@@ -57,7 +58,9 @@ function listen(made) {
   element.addEventListener("pointermove", event => point(event, event.buttons > 0));
   element.addEventListener("pointerdown", event => point(event, true));
   element.addEventListener("pointerleave", () => made.picked !== made.pinned && pick(made, made.pinned, true));
+  element.addEventListener("dblclick", () => made.onOpen?.(made.picked));
   element.addEventListener("keydown", event => {
+    if (event.key === "Enter") made.onOpen?.(made.picked);
     const last = made.data.count - 1, far = Math.max(10, Math.round(last / 20));
     const step = {ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -far, PageUp: far}[event.key];
     const to = {Home: 0, End: last}[event.key] ?? made.pinned + step;
@@ -67,7 +70,7 @@ function listen(made) {
   });
 }
 
-/** The bar at a place; where bars are narrow, a mark that is near counts as hit. */
+/** The bar at a place; among narrow ones a mark that is near. */
 function nearest({data, scale: {step}}, x) {
   let best = Math.floor((x - LEFT) / step), least = NEAR;
   if (step >= NEAR) return best;
@@ -114,7 +117,7 @@ function under({step, base}, values) {
   return {step, base: base + GAP, y: value => base + GAP + (STRIP * value) / most};
 }
 
-/** Bars from the base to their values, as one path; narrow ones touch, so that no seam shimmers. */
+/** Bars as one path; narrow ones touch, so that no seam shimmers. */
 function stacked({step, base, y}, values) {
   const gap = step >= 12 ? 2 : 1, isNarrow = step < 4;
   const wide = (value, n) => (value > 0 ? `M${(LEFT + n * step).toFixed(1)} ${base}V${y(value).toFixed(1)}h${(step - gap).toFixed(1)}V${base}z` : "");
@@ -148,6 +151,7 @@ function named({data, scale, width}) {
 const SHAPES = {
   compaction: (x, base) => `M${x} ${TOP - 8}V${base}`,
   prune: x => `M${x - 5} ${TOP - 10}h10l-5 8z`,
+  task: x => `M${x - 4} ${TOP - 20}h8v8h-8z`,
   pause: x => `M${x - 2.5} ${TOP - 10}v8M${x + 2.5} ${TOP - 10}v8`,
 };
 

@@ -1,32 +1,31 @@
 // The view of a session's compactions: what was needed afterwards, and where it stood.
-// Law: the findings are those of `undrift autopsy`; what a summary hides is called unknown, not lost.
+// Law: the findings are those of `undrift autopsy`; what a summary hides is unknown, not lost.
 
-import {ask, count, h, moment, money, number, own, pages, share, soft, span, table, tokens} from "./dom.js";
-import {eachSecond, facts, filledTo, liveTop} from "./parts.js";
+import {ask, code, count, failure, h, moment, money, number, own, pages, share, soft, table, tokens} from "./dom.js";
+import {facts, filledTo, liveTop} from "./parts.js";
 
 const ROWS = 20;
 const LINES = 120;
 const AT_ONCE = 6;
 const TRIGGERS = {auto: ", automatic", manual: ", by hand"};
 const NONE = "No compaction so far: nothing was thrown away.";
-const INTRO = "Which names and lines of code the agent used after each compaction, and where they stood. No model is asked.";
+const INTRO = "Which names and lines of code the agent used after each compaction, and where they stood.";
 
 export async function show(root, {key, signal}) {
-  const query = `key=${encodeURIComponent(key)}`;
-  const {session} = await ask(`api/session?${query}`, signal);
+  const {session} = await ask("session", signal, {key});
   const head = liveTop(session, "compactions", signal), place = h("section", {"aria-label": "Compactions"});
   root.append(head, place);
   let seen = -1;
   const take = async many => {
     seen = many;
     if (!many) return place.replaceChildren(h("p.card.empty", NONE));
-    waiting(place, signal);
+    place.replaceChildren(waiting());
     try {
-      const found = await ask(`api/compactions?${query}`, signal);
-      const drawn = rows => h("div", rows.map(one => card(one, query, signal)));
+      const found = await ask("compactions", signal, {key});
+      const drawn = rows => h("div", rows.map(one => card(one, key, signal)));
       place.replaceChildren(soft(INTRO), pages([...found.compactions].reverse(), AT_ONCE, drawn, "compaction"));
     } catch (error) {
-      if (!signal.aborted) place.replaceChildren(h("p.alert", {role: "alert"}, error.message));
+      if (!signal.aborted) place.replaceChildren(failure(error));
     }
   };
   take(session.compactions);
@@ -37,15 +36,10 @@ export async function show(root, {key, signal}) {
   };
 }
 
-/** Show that undrift is at work, and for how long. */
-function waiting(place, signal) {
-  const clock = h("p.soft", {"aria-hidden": "true"}, "0:00"), begun = Date.now();
-  const words = h("p", {role: "status"}, "Comparing each summary with what the agent used next…");
-  place.replaceChildren(h("div.card.waiting", h("i.work"), words, clock));
-  eachSecond(signal, () => (clock.textContent = span((Date.now() - begun) / 1_000)));
-}
+/** Show that undrift is at work. */
+const waiting = () => h("div.card.waiting", h("i.work"), h("p", {role: "status"}, "Comparing each summary with what the agent used next…"));
 
-function card(one, query, signal) {
+function card(one, key, signal) {
   const {tokens_before: before, tokens_after: after} = one;
   const needed = one.needed.identifiers + one.needed.lines;
   const cost = one.usd === null ? "" : ` · cost ${money(one.usd)}`;
@@ -60,7 +54,7 @@ function card(one, query, signal) {
     one.hooks?.text && soft(`After it, ${one.hooks.text}.`),
     again(one),
     rules(one.rules),
-    h("details", {ontoggle: event => opened(event.target, one, query, signal)}, h("summary", "The texts, what was needed, and each rule"), h("div")),
+    h("details", {ontoggle: event => opened(event.target, one, key, signal)}, h("summary", "The texts, what was needed, and each rule"), h("div")),
   );
 }
 
@@ -90,8 +84,7 @@ const AGAIN = [["call", "figures"], ["what was read again", "grow"], ["tool", "w
 
 function again({fetches, fetched, texts}) {
   if (!fetches.length) return soft("No result was read again.");
-  const price = one => (one.usd === null ? "no price" : money(one.usd));
-  const cells = one => [`+${number(one.call)}`, h("code", {dir: "auto"}, one.what), own(one.tool), number(one.tokens), number(one.known_tokens), price(one)];
+  const cells = one => [`+${number(one.call)}`, code(one.what), own(one.tool), number(one.tokens), number(one.known_tokens), money(one.usd)];
   const drawn = rows => table("Results that were read again", AGAIN, rows.map(cells));
   const place = h("div");
   const ontoggle = () => place.firstChild || place.append(pages(fetches, ROWS, drawn, "result"), soft(AGAIN_FOOT));
@@ -109,15 +102,15 @@ function rules({before, lost}) {
 }
 
 /** Fill the part of a card that is asked for only when it is opened. */
-async function opened(details, one, query, signal) {
+async function opened(details, one, key, signal) {
   const place = details.lastChild;
   if (!details.open || place.firstChild) return;
   place.append(h("p.soft", {role: "status"}, "Reading the session…"));
   try {
-    const found = await ask(`api/compaction?${query}&number=${one.number}`, signal);
+    const found = await ask("compaction", signal, {key, number: one.number});
     place.replaceChildren(h("div.columns.beside", textsOf(found, one), neededOf(found)), ...fates(found.rules));
   } catch (error) {
-    if (!signal.aborted) place.replaceChildren(h("p.alert", {role: "alert"}, error.message));
+    if (!signal.aborted) place.replaceChildren(failure(error));
   }
 }
 
@@ -151,7 +144,7 @@ function neededOf({needed: {rows, count: whole, by, in_no_text: none}}) {
   if (!whole) return h("div", h("h3", "What was needed later"), soft("Nothing that the agent had learned before."));
   const holders = row => HOLDERS.filter(([name]) => row[name]).map(([, words]) => words).join(", ");
   const where = row => holders(row) || h("b.bad", "no text");
-  const named = row => [h("code", {dir: "auto"}, row.text), row.from && row.from !== row.text && h("span.soft", `${KINDS[row.kind]} from `, own(row.from))];
+  const named = row => [code(row.text), row.from && row.from !== row.text && h("span.soft", `${KINDS[row.kind]} from `, own(row.from))];
   const drawn = some => h("div.list.whole", table("What was needed later", NEEDED, some.map(row => [named(row), where(row)])));
   const said = `${number(by.summary)} of ${number(whole)} in the summary, ${number(by.undrift)} in undrift’s text, ${number(none)} in no text.`;
   const some = whole > rows.length ? ` The first ${number(rows.length)} are listed.` : "";

@@ -1,7 +1,7 @@
-// The graph of a dispatched run: a column a task, its implementer above its reviewer, and a line where facts flowed.
+// The graph of a dispatched run: a column a task, implementer above reviewer, and a line where facts flowed.
 // Law: the drawing says nothing that the list beside it does not say; what is picked is told in text.
 
-import {ago, count, h, number, own, pages, soft, table} from "./dom.js";
+import {ago, button, count, h, number, own, pages, section, soft, table} from "./dom.js";
 import {readout} from "./parts.js";
 
 const COLUMN = 196, WIDE = 146, HIGH = 52, LEFT = 14;
@@ -10,14 +10,14 @@ const COLUMNS = 8, ROWS = 20, MOST_FACTS = 40;
 const PLACES = [0.5, 0.36, 0.64];
 const LOW = TOP + HIGH + GAP;
 const STATES = {done: "done", halted: "halted", open: "open"};
-const HINT = "Choose an agent or a number to read the facts. A number says how many facts of one agent stood in the prompts of another.";
+const HINT = "Choose an agent or a number. A number says how many facts of one agent stood in the prompts of another.";
 
 /** The runs that dispatchers made, and the graph of one. */
 export function runs({runs: rows, run}) {
   const title = "Runs of a plan";
   if (!run) {
     const command = h("code", "undrift agent dispatch PLAN");
-    return h("section.card", h("h2", title), soft("No plan was run yet: ", command, " runs one with agents, task after task."));
+    return section(title, soft("No plan was run yet: ", command, " runs one with agents, task after task."));
   }
   const href = one => `#/tasks/${encodeURIComponent(one.run)}/${encodeURIComponent(one.place)}`;
   const isShown = one => one.run === run.run && one.place === run.place;
@@ -25,7 +25,7 @@ export function runs({runs: rows, run}) {
   const cells = one => [[link(one), h("span", own(one.project))], `${number(one.done)} of ${number(one.tasks)}`, ago(one.last_ms)];
   const heads = [["run", "grow"], ["tasks done", "figures"], ["last", "figures wide"]];
   const list = some => h("div.list", table(title, heads, some.map(cells)));
-  return h("section.card", {"aria-label": title}, h("h2", title), rows.length > 1 && pages(rows, 8, list, "run"), drawn(run));
+  return section(title, rows.length > 1 && pages(rows, 8, list, "run"), drawn(run));
 }
 
 function drawn(run) {
@@ -38,7 +38,7 @@ function drawn(run) {
     h("h3", own(run.name)),
     soft(sum, cut),
     run.context && h("p", h("span.soft", "For every task: "), own(run.context)),
-    run.tasks > COLUMNS && soft(`The graph shows ${COLUMNS} tasks at a time and the facts among them; the list below has all.`),
+    run.tasks > COLUMNS && soft(`The graph shows ${COLUMNS} tasks at a time; the list below has all.`),
     pages(run.list, COLUMNS, tasks => graph(run, tasks, pick), "task"),
     said,
     h("div.columns", tasksOf(run), linesOf(run, pick)),
@@ -55,7 +55,7 @@ function graph(run, tasks, pick) {
   });
   const edges = run.edges.filter(edge => isIn(edge, places));
   const width = LEFT + tasks.length * COLUMN, height = LOW + HIGH + (edges.some(isBelow) ? BELOW : 8);
-  const label = `${count(tasks.length, "task")}, ${count(edges.length, "line")} of facts; the same stands in the lists below`;
+  const label = `${count(tasks.length, "task")}, ${count(edges.length, "line")} of facts; the lists below say the same`;
   const svg = h("svg", {role: "group", "aria-label": label, width, height});
   const picked = (element, parts) => {
     svg.querySelector(".picked")?.classList.remove("picked");
@@ -69,7 +69,7 @@ function graph(run, tasks, pick) {
   return h("div.graph", {tabindex: "0", role: "region", "aria-label": "Graph of the run"}, svg);
 }
 
-/** A part of the drawing that can be chosen by pointer and by keys. */
+/** A part that is chosen by pointer or keys. */
 function chosen(kind, agent, label, parts, picked, ...children) {
   const choose = () => picked(made, parts());
   const onkeydown = event => {
@@ -77,7 +77,7 @@ function chosen(kind, agent, label, parts, picked, ...children) {
     event.preventDefault();
     choose();
   };
-  const made = h(`g.${kind}`, {tabindex: "0", role: "button", "aria-label": label, "data-agent": agent, onclick: choose, onkeydown}, ...children);
+  const made = h(`g.${kind}`, {tabindex: "0", role: "button", "aria-label": label, "data-agent": agent, onclick: choose, onkeydown}, children);
   return made;
 }
 
@@ -88,7 +88,7 @@ const head = (task, n) => [
   h(`text.is-${task.state}`, {x: LEFT + n * COLUMN, y: 34}, STATES[task.state] ?? task.state),
 ];
 
-/** The work itself, which goes to the reviewer and with its requests back; facts of the task are not needed there. */
+/** The work itself goes to the reviewer, and back with its requests. */
 function handed(agents, task, n) {
   const x = LEFT + n * COLUMN + 14, from = TOP + HIGH, to = LOW;
   const done = agents.get(`${task.id}/implementer`).answers, seen = agents.get(`${task.id}/reviewer`).answers;
@@ -114,7 +114,7 @@ function box(agent, {x, y, role}, parts, picked) {
 /** A value on a cubic curve. */
 const between = (t, a, b, c, d) => (1 - t) ** 3 * a + 3 * t * (1 - t) ** 2 * b + 3 * t * t * (1 - t) * c + t ** 3 * d;
 
-/** A line from one agent to a later one: above the implementers, below the reviewers, or through the gap between them. */
+/** A line from one agent to a later one: above, below, or through the gap between the rows. */
 function line(edge, places, parts, picked) {
   const from = places.get(edge.from), to = places.get(edge.to), away = Math.abs(to.x - from.x) / COLUMN;
   const x1 = from.x + WIDE - 14 - 9 * (from.outs++ % 5), x2 = to.x + 30 + 9 * (to.ins++ % 6);
@@ -188,7 +188,7 @@ const LINE_HEADS = [["facts of", ""], ["in the prompts of", ""], ["facts", "figu
 
 function linesOf(run, pick) {
   if (!run.edges.length) return h("div", h("h3", "Facts that flowed"), soft("No fact of one task stood in the prompt of another."));
-  const open = edge => h("button.link", {type: "button", onclick: () => pick(lineSaid(run, edge))}, count(edge.facts.length, "fact"));
+  const open = edge => button(count(edge.facts.length, "fact"), () => pick(lineSaid(run, edge)), ".link");
   const drawn = some => h("div", table("Facts that flowed", LINE_HEADS, some.map(edge => [named(edge.from), named(edge.to), open(edge)])));
   return h("div", h("h3", "Facts that flowed"), pages(run.edges, ROWS, drawn, "line"));
 }

@@ -1,5 +1,5 @@
 // The one way into the document, and the formats of figures.
-// Law: every text of a session becomes a text node or a plain attribute; nothing becomes markup, a script or a foreign address.
+// Law: a text of a session becomes a text node or a plain attribute, never markup, a script or a foreign address.
 
 const isGiven = one => one !== null && one !== undefined && one !== false;
 const DRAWN = new Set(["svg", "path", "g", "text", "circle"]);
@@ -21,8 +21,16 @@ export function h(tag, attributes, ...children) {
   return made;
 }
 
-/** A text of a session: its own direction, so that it cannot turn what stands beside it. */
+/** A text of a session: its own direction cannot turn what stands beside it. */
 export const own = text => h("bdi", text);
+
+/** A line or name of a session, as code. */
+export const code = text => h("code", {dir: "auto"}, text);
+
+export const failure = error => h("p.alert", {role: "alert"}, error.message);
+
+/** A card with its heading. */
+export const section = (title, ...children) => h("section.card", {"aria-label": title}, h("h2", title), children);
 
 export const soft = (...children) => h("p.soft", ...children);
 
@@ -30,17 +38,25 @@ export const heading = (...children) => h("h1", {tabindex: "-1"}, ...children);
 
 export const button = (text, onclick, kind = "") => h(`button${kind}`, {type: "button", onclick}, text);
 
-/** Ask a view of the server; a refusal becomes an error with its sentence. */
-export const ask = (path, signal) => answered(path, {signal});
+/** A button about something; whoever only hears it hears about what. */
+export function buttonOf(what, text, onclick, kind, id) {
+  const made = button(text, onclick, kind);
+  made.setAttribute("aria-label", `${text}: ${what}`);
+  made.id = id ?? "";
+  return made;
+}
 
-/** Carry out an action; it is on disk when the promise is kept. A refusal becomes an error with its sentence. */
+/** Ask a view of the server. `given`: its query. A refusal becomes an error with its sentence. */
+export const ask = (name, signal, given = {}) => answered(`${name}?${new URLSearchParams(given)}`, {signal});
+
+/** Carry out an action; it is on disk when the promise is kept. */
 export const act = (name, given, signal) =>
-  answered(`api/${name}`, {signal, method: "POST", headers: {"content-type": "application/json"}, body: JSON.stringify(given)});
+  answered(name, {signal, method: "POST", headers: {"content-type": "application/json"}, body: JSON.stringify(given)});
 
 async function answered(path, options) {
   let answer;
   try {
-    answer = await fetch(path, {...options, cache: "no-store"});
+    answer = await fetch(`api/${path}`, {...options, cache: "no-store"});
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new Error("undrift does not answer. Is `undrift web` still running?");
@@ -66,6 +82,9 @@ export function money(usd) {
   return `${sign}$${size.toLocaleString("en-US", {minimumFractionDigits: 2, maximumFractionDigits: 2})}`;
 }
 
+/** "$0.0012 a turn"; nothing for no price or next to none. */
+export const aTurn = usd => (usd >= 0.0001 ? `${usd >= 0.01 ? money(usd) : `$${usd.toFixed(4)}`} a turn` : "");
+
 export const number = value => Math.round(value).toLocaleString("en-US");
 
 export const count = (value, noun) => `${number(value)} ${noun}${value === 1 ? "" : "s"}`;
@@ -88,11 +107,14 @@ export function span(seconds) {
 const TIME = new Intl.DateTimeFormat("en-GB", {hour: "2-digit", minute: "2-digit", second: "2-digit"});
 const DAY = new Intl.DateTimeFormat("en-GB", {day: "numeric", month: "short", year: "numeric"});
 
-export const isToday = ms => DAY.format(ms) === DAY.format(Date.now());
+/** The last moment that has a date; the time of a stranger's record may be any number. */
+const LAST_MS = 8.64e15;
+
+export const isToday = ms => ms <= LAST_MS && DAY.format(ms) === DAY.format(Date.now());
 
 /** A time of today with its seconds, or a day with its time. */
 export function moment(ms) {
-  if (!ms) return "time not recorded";
+  if (!ms || ms > LAST_MS) return "time not recorded";
   return isToday(ms) ? TIME.format(ms) : `${DAY.format(ms)}, ${TIME.format(ms).slice(0, 5)}`;
 }
 
@@ -103,7 +125,7 @@ export function ago(ms) {
   return isToday(ms) || minutes < 720 ? `${Math.floor(minutes / 60)} h ago` : DAY.format(ms);
 }
 
-/** A table. `heads`: [text, class]; `rows`: of cells, the first a heading of its row. */
+/** `heads`: [text, class]; `rows`: of cells, the first a heading of its row. */
 export function table(caption, heads, rows, kind = "") {
   const head = heads.map(([text, name]) => h("th", {scope: "col", class: name}, text));
   const cell = (one, n) => h(n ? "td" : "th", {scope: n ? null : "row", class: heads[n][1]}, one);
@@ -112,7 +134,21 @@ export function table(caption, heads, rows, kind = "") {
   return h("table", {class: kind}, h("caption.hidden", caption), lines);
 }
 
-/** A list shown a page at a time, so that the document stays small. `draw`: rows -> an element. */
+const WAIT_MS = 130;
+
+export const wordsOf = text => text.toLowerCase().split(/\s+/).filter(Boolean);
+
+/** A box whose words choose rows; `onWords` hears them when the typing rests. */
+export function filterBox(label, placeholder, value, onWords) {
+  let timer = 0;
+  const oninput = event => {
+    clearTimeout(timer);
+    timer = setTimeout(() => onWords(wordsOf(event.target.value)), WAIT_MS);
+  };
+  return [h("label", {for: "filter"}, label), h("input", {type: "search", id: "filter", autocomplete: "off", placeholder, value, oninput})];
+}
+
+/** A list, a page at a time, so that the document stays small. `draw`: rows -> an element. */
 export function pages(rows, size, draw, noun, first = 0) {
   const place = h("div", {tabindex: "-1"});
   const go = (from, isAsked) => {

@@ -1,21 +1,21 @@
-// The views of a search and of one original: results by groups with permalinks, and a removed text a page at a time.
+// The views of a search and of one original, a page at a time.
 // Law: a query is text in the address and nothing else; words are marked by elements, never by markup.
 
-import {ask, button, count, h, heading, moment, number, own, pages, soft, table, tokens} from "./dom.js";
+import {ask, button, code, count, failure, h, heading, moment, number, own, pages, section, soft, table, tokens} from "./dom.js";
 import {address, clientOf, projectOf, titled} from "./parts.js";
 
 const ROWS = 20;
 const LINES_AT_ONCE = 8;
 const MOST_MARKS = 8;
-const MOST_QUERY = 1_000;
-const EXAMPLES = ["parser", "claude opus", "port of the database", "src/app.py"];
+const MOST_QUERY = 1_000, NEWEST = 5;
+const EXAMPLES = ["parser", "claude opus", "src/app.py"];
 
 export const searchAddress = words => `#/find/${encodeURIComponent(words.slice(0, MOST_QUERY).toWellFormed())}`;
 
 export const originalAddress = (project, ref, words = "") =>
   `#/original/${encodeURIComponent(project)}/${encodeURIComponent(ref)}${words && `/${encodeURIComponent(words)}`}`;
 
-/** Make the box of the shell search; the key / brings the focus there from outside of a field. */
+/** Make the box of the shell search; so does the key /. */
 export function searching(form) {
   const box = form.querySelector("input");
   form.addEventListener("submit", event => {
@@ -31,25 +31,38 @@ export function searching(form) {
   });
 }
 
-export async function show(root, {key: query, signal}) {
+export async function show(root, {key: query, now, signal}) {
   const box = document.querySelector(".search input");
   if (document.activeElement !== box) box.value = query;
   if (!query.trim()) return void root.append(heading("Find"), hints());
   const said = h("p.soft", {role: "status"}, "Searching…");
   root.append(heading("Results for “", own(query.slice(0, 200)), "”"), said);
-  const found = await ask(`api/find?q=${encodeURIComponent(query)}`, signal);
+  const found = await ask("find", signal, {q: query});
   const mark = marker(found.words), asked = found.query;
   const groups = [
     ["Sessions", found.sessions, one => sessionRow(one, mark), "session"],
     ["Memories", found.memories, one => memoryRow(one, mark), "memory"],
     ["Originals", found.originals, one => originalRow(one, mark, asked), "original"],
   ].filter(([, rows]) => rows.length);
-  const sections = groups.map(group => section(...group));
+  const sections = groups.map(group => listed(...group));
   const jumps = groups.map(([, rows, , noun], n) => [n > 0 && " · ", button(counted(rows.length, noun), () => go(sections[n]), ".link")]);
   said.replaceChildren(...(groups.length ? jumps.flat().filter(Boolean) : ["Nothing was found."]));
   if (found.unread.length) root.append(h("p.note", "These records could not be read: ", own(found.unread.map(one => one || "no project").join(", ")), "."));
-  root.append(...sections, ...(groups.length ? [] : [hints()]));
+  const {sessions} = now ?? (await ask("now", signal));
+  root.append(...sections, sessions.length ? inLeft(sessions, asked) : "", groups.length ? "" : hints());
 }
+
+/** The way into what left the newest windows, which alone have what clients compacted. */
+function inLeft(sessions, words) {
+  const link = one => h("li", h("a", {href: leftAddress(one.key, words)}, own(titled(one))), h("span.soft", own(` ${projectOf(one)} · ${moment(one.last_ms)}`)));
+  return section(
+    "Did a session forget it?",
+    soft("Look in what left its window, also through the client’s own compactions:"),
+    h("ul.brief", sessions.slice(0, NEWEST).map(link)),
+  );
+}
+
+const leftAddress = (key, words) => address(key, `left/${encodeURIComponent(words)}`);
 
 function go(part) {
   part.scrollIntoView();
@@ -62,19 +75,20 @@ function hints() {
   const link = text => h("li", h("a", {href: searchAddress(text)}, text));
   return h(
     "div.card",
-    h("p", "Looks for words in the titles, projects and models of sessions, in memories, and in the texts that left a window."),
-    soft("For example:"),
+    h("p", "Looks for words in the names of sessions, projects and models, in memories, and in texts that left a window."),
     h("ul.examples", EXAMPLES.map(link)),
-    soft("A reference, an id of a memory or the key of a session finds just that. The words of recordings themselves are not searched."),
+    soft("A reference, an id of a memory or the key of a session finds just that. Recordings themselves are not searched."),
   );
 }
 
-function section(title, rows, draw, noun) {
+function listed(title, rows, draw, noun) {
   const drawn = some => h("ul.found", some.map(draw));
-  return h("section.card", {"aria-label": title, tabindex: "-1"}, h("h2", title), pages(rows, ROWS, drawn, noun === "memory" ? "memorie" : noun));
+  const made = section(title, pages(rows, ROWS, drawn, noun === "memory" ? "memorie" : noun));
+  made.tabIndex = -1;
+  return made;
 }
 
-const row = (link, text, about) => h("li", link, text, h("p.soft", about));
+const row = (link, text, about) => h("li", link, text, soft(about));
 
 const dotted = (...texts) => texts.filter(Boolean).join(" · ");
 
@@ -94,7 +108,7 @@ function originalRow(one, mark, asked) {
   const link = h("a", {href: originalAddress(one.project_key, one.ref, asked)}, own(one.what));
   const size = one.tokens === null ? "" : ` · ${tokens(one.tokens)} tokens`;
   const alike = one.alike ? ` · ${number(one.alike)} more like it` : "";
-  const from = one.session_key && [" · ", h("a", {href: address(one.session_key)}, "its session")];
+  const from = one.session_key && [" · ", h("a", {href: address(one.session_key)}, "its session"), " · ", h("a", {href: leftAddress(one.session_key, one.ref)}, "bring it back")];
   return row(link, h("p", own(mark(one.snippet))), [own(one.project || "no project"), `${size}${one.at_ms ? ` · ${moment(one.at_ms)}` : ""}${alike}`, from]);
 }
 
@@ -117,8 +131,7 @@ export async function original(root, {key: project, tab: ref, words, signal}) {
   const place = h("div");
   root.append(place);
   const load = async (page, isAsked) => {
-    const asked = new URLSearchParams({project, ref, q: words, page});
-    const found = await ask(`api/original?${asked}`, signal);
+    const found = await ask("original", signal, {project, ref, q: words, page});
     place.replaceChildren(...drawn(found, words, to => load(to, true).catch(error => failed(place, error))));
     if (isAsked) place.querySelector("#text").focus();
   };
@@ -127,7 +140,7 @@ export async function original(root, {key: project, tab: ref, words, signal}) {
 
 function failed(place, error) {
   place.querySelector(".told")?.remove();
-  place.prepend(h("p.alert.told", {role: "alert"}, error.message));
+  place.prepend(h("div.told", failure(error)));
 }
 
 const capital = text => text.charAt(0).toUpperCase() + text.slice(1);
@@ -156,6 +169,6 @@ const LINES = [["line", "figures"], ["text", "grow"]];
 
 function linesOf(found, mark, go) {
   const jump = one => (found.pages > 1 ? button(number(one.number), () => go(one.page), ".link") : number(one.number));
-  const cells = one => [jump(one), h("code", {dir: "auto"}, mark(one.text))];
-  return h("section.card", h("h2", "Lines with the words"), pages(found.lines, LINES_AT_ONCE, rows => table("Lines with the words", LINES, rows.map(cells), "lines"), "line"));
+  const cells = one => [jump(one), code(mark(one.text))];
+  return section("Lines with the words", pages(found.lines, LINES_AT_ONCE, rows => table("Lines with the words", LINES, rows.map(cells), "lines"), "line"));
 }

@@ -1,82 +1,200 @@
-// The view of what left a session's window: each block with its reason, its tokens and when.
-// Law: the rows are those of the store; the filter only hides. At most one page of them stands in the document.
+// The view of what left a session's window: why, what that saved, whether it was read again, and the way back.
+// Law: a row shows what is on disk; an action is the server's. A purge needs two clicks.
 
-import {ask, count, h, moment, number, own, pages, soft, table, tokens} from "./dom.js";
-import {liveTop, onChange, renew} from "./parts.js";
+import {aTurn, act, ask, button, buttonOf, code, count, filterBox, h, moment, number, own, pages, section, soft, tokens, wordsOf} from "./dom.js";
+import {address, liveTop, modal, onTurn, renew} from "./parts.js";
+import {originalAddress} from "./find.js";
 
-const ROWS = 100;
-const WAIT_MS = 120;
+const ROWS = 50;
+const GONE = "no longer stored";
 
-export async function show(root, {key, now, signal}) {
-  const query = `key=${encodeURIComponent(key)}`;
-  const [{session}, found] = await Promise.all([ask(`api/session?${query}`, signal), ask(`api/left?${query}`, signal)]);
-  const head = liveTop(session, "left", signal), body = h("div");
-  root.append(head, h("section.card", {"aria-label": "What left"}, h("h2", "What left the window"), body));
-  let list = null;
-  const draw = value => {
-    if (list) return list.take(value);
-    if (value.count) body.replaceChildren(...(list = filled(value)).elements);
-    else body.replaceChildren(...empty(session));
-  };
-  const stateOf = ({sessions}) => sessions.find(one => one.key === key)?.last_ms ?? 0;
-  const update = onChange(signal, stateOf, async () => draw(await ask(`api/left?${query}`, signal)));
+export async function show(root, {key, words, now, signal}) {
+  const [{session}, found] = await Promise.all([ask("session", signal, {key}), ask("left", signal, {key})]);
+  const view = new LeftView(session, signal, words), head = liveTop(session, "left", signal);
+  root.append(head, section("What left the window", view.body));
+  const update = onTurn(key, signal, () => view.load());
   if (now) update(now);
-  draw(found);
+  view.take(found);
   return value => {
     head.update(value);
     update(value);
   };
 }
 
+/** The list with its filter. `words`: what the address looks for. */
+class LeftView {
+  constructor(session, signal, words = "") {
+    Object.assign(this, {session, signal, words: wordsOf(words), isOnlyAgain: false, said: new Map(), busy: false, shown: null, found: null});
+    this.body = h("div");
+    this.list = h("div");
+    this.status = h("p.soft", {role: "status"});
+    this.filter = filterOf(this, words);
+  }
+
+  async load() {
+    this.take(await ask("left", this.signal, {key: this.session.key}));
+  }
+
+  take(found) {
+    if (JSON.stringify(found) === JSON.stringify(this.found)) return;
+    this.found = found;
+    this.texts = found.rows.map(textOf);
+    const wanted = found.count ? [this.filter, noWay(this), this.status, this.list].filter(Boolean) : empty(this.session);
+    if (!found.count || wanted.length !== this.body.children.length) this.body.replaceChildren(...wanted);
+    if (found.count) this.draw(this.shown?.from);
+  }
+
+  draw(from = 0) {
+    const has = (row, n) => this.words.every(word => this.texts[n].includes(word)) && (!this.isOnlyAgain || row.used_again_turn !== null);
+    const rows = this.found.rows.filter(has), sum = rows.reduce((all, row) => all + row.tokens_saved, 0);
+    const isAll = rows.length === this.found.rows.length;
+    this.status.textContent = isAll ? summed(this.found) : `${count(rows.length, "block")} of ${number(this.found.rows.length)}, ${tokens(sum)} tokens`;
+    const drawn = some => h("ul.memories", some.map(row => rowOf(this, row)));
+    this.shown = rows.length ? pages(rows, ROWS, drawn, "block", from < rows.length ? from : 0) : h("p.empty", this.words.length ? "No block that left has these words." : "No block was read again.");
+    renew(this.list, this.shown);
+  }
+
+  /** Carry out an action on a row; beside it stands what was done, or why not. */
+  async act(row, name, given, worded) {
+    if (this.busy) return;
+    this.busy = true;
+    const id = idOf(row);
+    try {
+      const done = await act(name, {key: this.session.key, session_id: row.session_id, by: row.by, ref: row.ref, ...given}, this.signal);
+      this.said.set(id, {text: worded?.(done) ?? ""});
+      await this.load();
+    } catch (error) {
+      if (this.signal.aborted) return;
+      this.said.set(id, {text: error.message, isBad: true});
+    } finally {
+      this.busy = false;
+    }
+    this.draw(this.shown.from);
+    (document.getElementById(`${id}-undo`) ?? document.getElementById(`${id}-bring-back`) ?? document.getElementById(id))?.focus({preventScroll: true});
+  }
+}
+
+const idOf = row => `${row.by}-${row.session_id}-${row.ref}`;
+
+const textOf = row => `${row.reason} ${row.kind} ${row.what} ${row.line} ${row.ref}`.toLowerCase();
+
 function empty({client}) {
   const command = h("code", `undrift wrap ${client === "codex" ? "codex" : "claude"}`);
+  return [h("p", "Nothing left this window so far."), soft("undrift’s gateway keeps a window small: ", command, " starts one.")];
+}
+
+/** What to do where nothing can say a text to the agent. */
+const noWay = ({found, session}) =>
+  !found.can_bring_back &&
+  h("p.note", "To bring something back: ", h("code", `undrift install ${session.client || "claude"}`), ", then send a message in this session.");
+
+function filterOf(view, words) {
+  const box = filterBox("Look for", "words, file, tool or reason", words, found => {
+    view.words = found;
+    view.draw();
+  });
+  const onchange = event => {
+    view.isOnlyAgain = event.target.checked;
+    view.draw();
+  };
+  return h("p.filter", box, h("label", h("input", {type: "checkbox", id: "again", onchange}), " only what was read again"));
+}
+
+function summed({rows, count: whole, tokens: sum, used_again: again}) {
+  const more = whole > rows.length ? ` The newest ${number(rows.length)} are listed.` : "";
+  return `${count(whole, "block")} left, ${tokens(sum)} tokens fewer in the window; ${number(again)} read again.${more}`;
+}
+
+function rowOf(view, row) {
+  const {key} = view.session, isStored = row.what !== GONE, id = idOf(row);
+  const name = own(row.what || row.kind), isLink = row.by === "undrift" && row.ref && isStored;
+  const again = row.used_again_turn;
+  const figures = [count(row.tokens_saved, "token"), aTurn(row.usd_a_turn), moment(row.at_ms)].filter(Boolean).join(" · ");
+  const readAgain = again !== null && [" · ", h("b", "read again in ", h("a", {href: address(key, `turn/${again}`)}, `turn ${number(again)}`))];
+  const what = h(
+    "div.what",
+    h("p.said", isLink ? h("a", {href: originalAddress(view.found.project_key, row.ref)}, name) : h("b", name)),
+    row.line && code(row.line),
+    row.why && h("p", row.why),
+    soft(own(row.reason || row.kind), ` · ${figures}`, readAgain),
+    stateOf(view, row, id),
+  );
+  return h("li", {id, tabindex: "-1"}, h("div.line", what, row.ref && isStored && actsOf(view, row, id)));
+}
+
+const control = (id, name, row, text, onclick, kind) => buttonOf(row.what || row.kind, text, onclick, kind, `${id}-${name}`);
+
+const SENT = {undrift: "In the prompt since then. It leaves with the next prune.", client: "Given to the agent with a message. It leaves with the next compaction."};
+
+/** What was asked for this row and what became of it, with the way back. */
+function stateOf(view, row, id) {
+  const said = view.said.get(id);
+  const undo = (ref, worded) => [" · ", control(id, "undo", row, "Undo", () => view.act(row, "bring-undo", {ref}, worded), ".link")];
+  const lines = [];
+  if (row.back === "waiting") lines.push(["Waits for the next prompt", undo(row.back_pin, () => "Not brought back.")]);
+  if (row.back === "sent") lines.push([SENT[row.by]]);
+  if (row.pin) lines.push(["Pinned: in every prompt from the next one on", undo(row.pin, unpinned)]);
+  const isNews = said?.text && (said.isBad || !lines.length);
+  return [lines.map(line => h("p.good", line)), isNews && h(`p.${said.isBad ? "bad" : "soft"}`, {role: said.isBad ? "alert" : "status"}, said.text)];
+}
+
+const unpinned = ({was_sent: wasSent}) =>
+  `Not pinned any more.${wasSent ? " What was said leaves with the next compaction." : wasSent === null ? " If a prompt has it already, it leaves with the next prune." : ""}`;
+
+function actsOf(view, row, id) {
+  const canSay = view.found.can_bring_back && !row.pin;
+  return h(
+    "p.acts",
+    canSay && !row.back && control(id, "bring-back", row, "Bring back", () => view.act(row, "bring-back")),
+    canSay && control(id, "pin", row, "Pin", () => view.act(row, "pin")),
+    row.by === "undrift" && control(id, "purge", row, "Purge…", () => purge(view, row).catch(error => failed(view, id, error))),
+  );
+}
+
+function failed(view, id, error) {
+  if (view.signal.aborted) return;
+  view.said.set(id, {text: error.message, isBad: true});
+  view.draw(view.shown.from);
+}
+
+/** Ask once more before a block is destroyed, then say where its words still are. */
+async function purge(view, row) {
+  const given = {key: view.session.key, session_id: row.session_id, ref: row.ref};
+  const look = await ask("purge-look", view.signal, given);
+  const body = h("div"), said = h("p.bad", {role: "alert"}), close = button("Keep it", () => dialog.close());
+  const destroy = async () => {
+    go.disabled = true;
+    try {
+      const done = await act("purge", {...given, confirm: row.ref}, view.signal);
+      close.textContent = "Close";
+      body.replaceChildren(...purged(done));
+      close.focus();
+      go.remove();
+      await view.load();
+    } catch (error) {
+      said.textContent = error.message;
+      go.disabled = false;
+    }
+  };
+  const go = button("Purge it for good", destroy, ".danger");
+  const others = look.others > 1 ? ` ${number(look.others)} blocks of it have these very words.` : "";
+  body.append(
+    h("p", "Destroys undrift’s copy of ", h("b", own(look.what)), ` (${count(look.tokens, "token")}), and what was brought back of it. `, h("b", "It is final.")),
+    h("p", "Your client’s own recording still holds it: ", code(look.recording), `.${others} undrift never changes that file.`),
+  );
+  const dialog = modal("Purge", body, said, h("p.pager", close, go));
+  view.signal.addEventListener("abort", () => dialog.close());
+  close.focus();
+}
+
+function purged({copies, traces, remains, unsearched, recording}) {
+  const listed = (title, texts) => texts.length > 0 && [h("p", title), h("ul.told", texts.map(text => h("li", code(text))))];
   return [
-    h("p", "Nothing left this window through undrift."),
-    soft("undrift manages the window of a client behind its gateway: ", command, " starts one."),
-  ];
+    h("p", h("b.good", "Destroyed."), " The words may still stand elsewhere:"),
+    listed("Your client’s own recording, which undrift never changes:", [recording]),
+    listed("Other records of undrift that say the same:", copies),
+    listed("Files of undrift’s folder, which are yours to delete:", traces),
+    listed("Files that were too large to search:", unsearched),
+    remains && h("p", remains),
+  ].flat().filter(Boolean);
 }
-
-const textOf = row => `${why(row)} ${row.kind} ${row.what} ${row.line} ${row.ref}`.toLowerCase();
-
-/** The list with its filter; `take` of it takes newer rows, and leaves the filter, the focus and the page as they are. */
-function filled(first) {
-  let found = first, texts = first.rows.map(textOf), words = [], shown = null;
-  const list = h("div"), said = h("p.soft", {role: "status"});
-  const draw = (from = 0) => {
-    const rows = found.rows.filter((_, n) => words.every(word => texts[n].includes(word)));
-    const sum = rows.reduce((all, row) => all + row.tokens_saved, 0);
-    said.textContent = words.length ? `${count(rows.length, "block")} of ${number(found.rows.length)}, ${tokens(sum)} tokens` : summed(found);
-    shown = rows.length ? pages(rows, ROWS, listed, "block", from < rows.length ? from : 0) : h("p.empty", "No block has these words.");
-    renew(list, shown);
-  };
-  let timer = 0;
-  const oninput = event => {
-    clearTimeout(timer);
-    words = event.target.value.toLowerCase().split(/\s+/).filter(Boolean);
-    timer = setTimeout(draw, WAIT_MS);
-  };
-  const box = h("input", {type: "search", id: "filter", autocomplete: "off", placeholder: "reason, tool, file or text", oninput});
-  draw();
-  const take = value => {
-    if (JSON.stringify(value) === JSON.stringify(found)) return;
-    [found, texts] = [value, value.rows.map(textOf)];
-    draw(shown.from);
-  };
-  return {take, elements: [h("p.filter", h("label", {for: "filter"}, "Filter"), box), said, list]};
-}
-
-function summed({rows, count: whole, tokens: sum}) {
-  const more = whole > rows.length ? `; the newest ${number(rows.length)} are listed` : "";
-  return `${count(whole, "block")}, ${tokens(sum)} tokens fewer in the window${more}.`;
-}
-
-const HEADS = [["what it was", "grow"], ["reason", "wide"], ["tokens", "figures"], ["when", "figures wide"]];
-
-function listed(rows) {
-  const small = row => h("span.narrow", `${why(row)} · ${moment(row.at_ms)}`);
-  const named = row => [own(row.what || row.kind), row.line && h("code", {dir: "auto"}, row.line), small(row)];
-  const cells = row => [named(row), why(row), number(row.tokens_saved), moment(row.at_ms)];
-  return h("div.list", table("Blocks that left the window", HEADS, rows.map(cells)));
-}
-
-const why = row => [row.reason || row.kind, row.moment, !row.is_away && "still in the window"].filter(Boolean).join(", ");

@@ -3,7 +3,7 @@
 
 const LONGEST_WAIT_S = 15;
 
-/** Follow the stream. `onNow`: takes each object; `onState`: takes "connecting", "live" or "reconnecting". */
+/** `onNow`: takes each object; `onState`: "connecting", "live" or "reconnecting". */
 export function follow(onNow, onState) {
   let stream = null, timer = 0, wait_s = 1;
   const close = () => {

@@ -1,7 +1,7 @@
-// The view of the memory: which lines exclude each other, what holds, what it superseded, and what was forgotten; now or at a moment.
-// Law: nothing is judged here. Each change is an action on the server, and the page then shows what is on disk.
+// The view of the memory: conflicts, what holds, what it superseded, what was forgotten; now or at a moment.
+// Law: nothing is judged here. A change is the server's, and the page then shows what is on disk.
 
-import {act, ask, button, count, h, heading, moment, number, own, pages, soft} from "./dom.js";
+import {act, ask, button, count, failure, filterBox, h, heading, moment, number, own, pages, soft} from "./dom.js";
 import {facts, keyOf, line, named, short, whole} from "./memory_line.js";
 import {tile} from "./parts.js";
 
@@ -11,12 +11,12 @@ const WAIT_MS = 150;
 const STATES = [["holds", "Holds"], ["superseded", "Superseded"], ["hidden", "Forgotten"]];
 const EMPTY = {
   holds: "No line holds here.",
-  superseded: "No line was superseded: nothing was said that contradicts an earlier line.",
+  superseded: "No line was superseded.",
   hidden: "No line was forgotten.",
 };
 
 export async function show(root, {key, signal}) {
-  const wanted = new URLSearchParams(`id=${key}`).get("id"), view = new MemoryView(signal, wanted);
+  const wanted = key, view = new MemoryView(signal, wanted);
   root.append(heading("Memory"), ...view.parts);
   await view.load();
   if (wanted) view.reveal(wanted);
@@ -37,9 +37,9 @@ class MemoryView {
 
   /** Read the memory again. `keepsList`: only the sums and the conflicts are drawn anew. */
   async load(keepsList = false) {
-    const when = this.asOf === null ? "" : `&as_of=${this.asOf}`;
+    const when = this.asOf === null ? {} : {as_of: this.asOf};
     const mine = (this.asked = Symbol("newest"));
-    const found = await ask(`api/memory?id=${encodeURIComponent(this.wanted)}${when}`, this.signal);
+    const found = await ask("memory", this.signal, {id: this.wanted, ...when});
     if (mine !== this.asked) return;
     this.found = found;
     this.byKey = new Map(found.rows.map(row => [keyOf(row), row]));
@@ -72,7 +72,10 @@ class MemoryView {
     if (!states.some(([name]) => name === this.state)) this.state = "holds";
     const chip = ([name, text]) =>
       h("button", {type: "button", id: `state-${name}`, "aria-pressed": String(name === this.state), onclick: () => this.choose(name)}, text, h("span.soft", ` ${number(this.found.counts[name])}`));
-    this.filter ??= filtered(this);
+    this.filter ??= filterBox("Filter", "words, type, source", "", words => {
+      this.words = words;
+      this.draw();
+    });
     const projects = [...new Set(this.found.rows.map(row => row.project))].sort();
     const option = name => h("option", {value: name, selected: name === this.project}, name || "all");
     const onchange = event => {
@@ -86,7 +89,7 @@ class MemoryView {
 
   /** List what the state, the filter and the project choose. `id`: of a memory whose page is shown first. */
   draw(id, from = 0) {
-    const has = row => this.words.every(word => wordsOf(row).includes(word));
+    const has = row => this.words.every(word => textOf(row).includes(word));
     const rows = this.found.rows.filter(row => row.state === this.state && (!this.project || row.project === this.project) && has(row));
     const drawn = some => h("ul.memories", some.map(row => line(this, row)));
     const at = id ? Math.max(0, rows.findIndex(row => row.id === id)) : Math.min(from, Math.max(0, rows.length - 1));
@@ -95,7 +98,7 @@ class MemoryView {
     this.list.replaceChildren(this.page ? h("section.card", this.page) : h("p.card.empty", none));
   }
 
-  /** Carry out an action, read the memory again, and say what was done. `undo`: [text, action, given] of the way back. */
+  /** Carry out an action, and say what was done. `undo`: [text, action, given] of the way back. */
   async change(name, given, said, {undo, keepsList} = {}) {
     try {
       const done = await act(name, given, this.signal);
@@ -105,7 +108,7 @@ class MemoryView {
       this.notice.focus({preventScroll: true});
       return done;
     } catch (error) {
-      if (!this.signal.aborted) this.notice.replaceChildren(h("p.bad", {role: "alert"}, error.message));
+      if (!this.signal.aborted) this.notice.replaceChildren(failure(error));
       return null;
     }
   }
@@ -120,7 +123,7 @@ class MemoryView {
   }
 }
 
-const wordsOf = row => (row.words ??= [row.text, row.type, row.trust, row.project, row.speaker, row.source.text, row.source.title].join(" ").toLowerCase());
+const textOf = row => (row.words ??= [row.text, row.type, row.trust, row.project, row.speaker, row.source.text, row.source.title].join(" ").toLowerCase());
 
 function summed(view) {
   const {counts, unread} = view.found, {conflicts: open, holds, superseded, hidden} = counts;
@@ -128,7 +131,6 @@ function summed(view) {
   const verdict = open
     ? h("p", h("b.bad", `${count(open, "conflict")} to settle: `), "two lines exclude each other, but both hold.")
     : h("p", h("b.good", "No conflict: "), "no two lines are known to exclude each other.");
-  const plural = (many, one, more) => (many === 1 ? one : more);
   const go = state => () => {
     view.choose(state);
     view.tools.scrollIntoView();
@@ -136,10 +138,10 @@ function summed(view) {
   };
   const to = (many, text, state) => tile(number(many), many ? button(text, go(state), ".link") : text);
   const tiles = [
-    tile(number(open), plural(open, "open conflict", "open conflicts")),
-    to(superseded, plural(superseded, "line was superseded", "lines were superseded"), "superseded"),
-    to(holds, plural(holds, "line holds", "lines hold"), "holds"),
-    !view.isPast && to(hidden, plural(hidden, "was forgotten or pruned", "were forgotten or pruned"), "hidden"),
+    tile(number(open), open === 1 ? "open conflict" : "open conflicts"),
+    to(superseded, "superseded", "superseded"),
+    to(holds, "held now", "holds"),
+    !view.isPast && to(hidden, "forgotten or pruned", "hidden"),
   ];
   const shown = view.found.rows.length < holds + superseded + hidden && soft(`The newest ${number(view.found.rows.length)} are listed.`);
   return [
@@ -170,23 +172,11 @@ function pair(view, {sides, why, confidence}) {
   return h("article.conflict", soft(`These two exclude each other (${Math.round(100 * confidence)}% sure). Both stay: ${why}.`), h("div.sides", side(one, other), side(other, one)));
 }
 
-function filtered(view) {
-  let timer = 0;
-  const oninput = event => {
-    clearTimeout(timer);
-    timer = setTimeout(() => {
-      view.words = event.target.value.toLowerCase().split(/\s+/).filter(Boolean);
-      view.draw();
-    }, WAIT_MS);
-  };
-  return h("span", h("label", {for: "filter"}, "Filter "), h("input", {type: "search", id: "filter", autocomplete: "off", placeholder: "words, type, source", oninput}));
-}
-
 /** The slider of moments: each of its steps is a change of the memory; its right end is now. */
 function timed(view) {
   let stops = [], timer = 0;
   const said = h("output", {for: "as-of"}, "now"), back = button("Back to now", () => set(stops.length), ".link");
-  const note = soft("What was held then, by what was known then. What was purged since is not shown. Lines are changed in the present.");
+  const note = soft("What was held then. What was purged since is not shown. Lines are changed in the present.");
   const slider = h("input", {type: "range", id: "as-of", min: "0", max: "0", step: "1", oninput: () => set(Number(slider.value))});
   const element = h("div.card.time", {hidden: true}, h("label", {for: "as-of"}, "As of"), slider, said, back, note);
   const write = at => {
@@ -202,7 +192,7 @@ function timed(view) {
     clearTimeout(timer);
     timer = setTimeout(() => {
       view.asOf = at < stops.length ? stops[at] : null;
-      view.load().catch(error => view.signal.aborted || view.notice.replaceChildren(h("p.bad", {role: "alert"}, error.message)));
+      view.load().catch(error => view.signal.aborted || view.notice.replaceChildren(failure(error)));
     }, WAIT_MS);
   };
   const take = found => {

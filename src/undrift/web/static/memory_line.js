@@ -1,7 +1,7 @@
-// One line of the memory: its words, what is known of it, what it superseded, and what a person can change.
+// One line of the memory: what is known of it, what it superseded, and what a person can change.
 // Law: a change is an action on the server. The words of a box are those on disk, masked.
 
-import {ask, button, count, h, moment, number, own, soft} from "./dom.js";
+import {ask, button, buttonOf, count, failure, h, moment, number, own, soft} from "./dom.js";
 import {address} from "./parts.js";
 
 const EARLIER = 2;
@@ -13,16 +13,11 @@ export const keyOf = row => `${row.place}/${row.id}`;
 
 export const short = row => (row.text.length > 80 ? `${row.text.slice(0, 79)}…` : row.text);
 
-/** A button about a memory; whoever only hears it hears which one. */
-export function named(row, text, onclick, kind) {
-  const made = button(text, onclick, kind);
-  made.setAttribute("aria-label", `${text}: ${short(row)}`);
-  return made;
-}
+export const named = (row, ...rest) => buttonOf(short(row), ...rest);
 
 export const whole = row => own(row.is_cut ? `${row.text}…` : row.text);
 
-/** What is known of a memory: its type, trust, scope, project, since when it holds, and where it comes from. */
+/** What is known of a memory. */
 export function facts(row) {
   const where = row.scope === "user" ? "every project" : `${SCOPES[row.scope]}${row.project}`;
   const lead = [row.type.replaceAll("_", " "), `trust ${row.trust}`, where, row.speaker && `said by ${row.speaker}`, row.pinned && "pinned"];
@@ -113,9 +108,9 @@ async function edit(view, row, place, draw) {
   };
   box.addEventListener("keydown", event => event.key === "Escape" && ends());
   try {
-    box.value = (await ask(`api/memory-text?${new URLSearchParams(given)}`, view.signal)).text;
+    box.value = (await ask("memory-text", view.signal, given)).text;
   } catch (error) {
-    return void view.notice.replaceChildren(h("p.bad", {role: "alert"}, error.message));
+    return void view.notice.replaceChildren(failure(error));
   }
   const masked = row.is_masked && soft("A secret in it is masked. If you save, the mask stays.");
   place.replaceChildren(box, masked || "", h("p.acts", button("Save", save), button("Cancel", ends)));

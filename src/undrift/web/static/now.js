@@ -18,7 +18,7 @@ export async function show(root, {now, signal}) {
     drawRest(view, [...alive.slice(MOST_CARDS), ...value.sessions.filter(one => !one.is_live)]);
   };
   eachSecond(signal, () => view.made.forEach(one => one.element.tick()));
-  update(now ?? (await ask("api/now", signal)));
+  update(now ?? (await ask("now", signal)));
   return update;
 }
 
@@ -28,7 +28,7 @@ function worded({sessions, gateway}, alive) {
   return first + (gateway ? " undrift’s gateway runs." : "");
 }
 
-/** Bring the cards up to date: one that did not change stays the very element that it was. */
+/** One that did not change stays the very element that it was. */
 function drawCards(view, sessions) {
   const held = document.activeElement?.closest("[data-key]")?.dataset.key;
   const made = new Map();
@@ -45,7 +45,7 @@ function drawCards(view, sessions) {
 
 const card = one => sessionPart("article.card", {"data-key": one.key}, one, h("h2", h("a", {href: address(one.key)}, own(titled(one)))));
 
-/** The rows of the sessions that have no card, by age; built again only if one changed. */
+/** The sessions without a card, by age; built again only if one changed. */
 function drawRest(view, sessions) {
   const seen = JSON.stringify(sessions.map(one => [one.key, one.last_ms, one.turns, one.is_live]));
   if (seen === view.seen) return;

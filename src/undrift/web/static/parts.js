@@ -1,4 +1,4 @@
-// What several views show: a session's name, its window as a bar, the state of its prompt cache, legends, tiles, facts.
+// What several views show: a session's name, its window as a bar, its prompt cache, legends, tiles, facts, dialogs.
 // Law: every colour has its word beside it, and a figure that is not known is not drawn.
 
 import {ago, count, h, heading, money, own, share, soft, span, tokens} from "./dom.js";
@@ -13,7 +13,7 @@ const PARTS = [
   ["calls", "calls"],
   ["free", "free"],
 ];
-const CLIENTS = {claude: "Claude Code", codex: "Codex", gemini: "Gemini CLI", copilot: "Copilot"};
+const CLIENTS = {__proto__: null, claude: "Claude Code", codex: "Codex", gemini: "Gemini CLI", copilot: "Copilot"};
 
 export const address = (key, tab = "") => `#/session/${encodeURIComponent(key)}${tab && `/${tab}`}`;
 
@@ -120,7 +120,7 @@ export function sessionPart(tag, attributes, one, title, kind = "pair") {
 
 const TABS = [["", "Timeline"], ["compactions", "Compactions"], ["left", "What left"], ["tasks", "Tasks"]];
 
-export function top(one, tab) {
+function top(one, tab) {
   const made = sessionPart("header", {}, one, heading(own(titled(one))), "card.pair");
   const number = name => name === "compactions" && ` ${one.compactions}`;
   const link = ([name, text]) => h("a", {href: address(one.key, name), "aria-current": name === tab ? "page" : null}, text, number(name));
@@ -145,20 +145,21 @@ export function liveTop(one, tab, signal) {
 
 const FOCUSED = "a, button, summary, input, [tabindex]";
 
-/** Put new elements into a place. The focus stays, on the same address or else the same place in the order, and what is open. */
+/** Put new elements into a place. What is open stays so, and the focus: on the same id or address, else in its row or order. */
 export function renew(place, ...made) {
   const focused = place.contains(document.activeElement) ? document.activeElement : null;
   const all = () => [...place.querySelectorAll(FOCUSED)];
-  const at = focused ? all().indexOf(focused) : -1, href = focused?.getAttribute("href");
+  const at = focused ? all().indexOf(focused) : -1, href = focused?.getAttribute("href"), id = focused?.id, row = focused?.closest("li")?.id;
   const open = [...place.querySelectorAll("details")].map(one => one.open);
   const wanted = made.flat().filter(Boolean);
   if (wanted.length === 1 && wanted[0] === place.firstChild) return;
   place.replaceChildren(...wanted);
   place.querySelectorAll("details").forEach((one, n) => (one.open = open[n] ?? one.open));
-  if (focused) (all().find(one => href && one.getAttribute("href") === href) ?? all()[at])?.focus({preventScroll: true});
+  const isSame = one => (id ? one.id === id : href && one.getAttribute("href") === href);
+  if (focused) (all().find(isSame) ?? (row ? document.getElementById(row) : all()[at]))?.focus({preventScroll: true});
 }
 
-/** Make what a view does when the live stream says more: `take` if `stateOf` changed, one at a time, with some seconds between. */
+/** Make what hears the live stream: it calls `take` if `stateOf` changed, one at a time, with some seconds between. */
 export function onChange(signal, stateOf, take, gap_ms = 5_000) {
   let seen = null, wanted = null, timer = 0;
   const run = async () => {
@@ -176,6 +177,22 @@ export function onChange(signal, stateOf, take, gap_ms = 5_000) {
     }
   };
 }
+
+/** Open a dialog; Escape closes it, and the focus returns to where it was. */
+export function modal(title, ...children) {
+  const held = document.activeElement, row = held.closest("li")?.id;
+  const dialog = h("dialog.card", {"aria-labelledby": "dialog"}, h("h2", {id: "dialog"}, title), children);
+  dialog.addEventListener("close", () => {
+    dialog.remove();
+    (held.isConnected ? held : (document.getElementById(held.id) ?? document.getElementById(row)))?.focus({preventScroll: true});
+  });
+  document.body.append(dialog);
+  dialog.showModal();
+  return dialog;
+}
+
+/** The same, for what one session's next turn changes. */
+export const onTurn = (key, signal, take) => onChange(signal, ({sessions}) => sessions.find(one => one.key === key)?.last_ms ?? 0, take);
 
 /** Call a function each second while the page is seen, until the view is left. */
 export function eachSecond(signal, call) {

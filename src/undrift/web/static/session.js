@@ -2,59 +2,68 @@
 // Law: every figure is one that the provider reported; what has no price gets none.
 
 import {ask, button, count, h, moment, money, number, own, pages, share, soft, tokens} from "./dom.js";
+import {sessionCauses} from "./causes.js";
 import {chart} from "./chart.js";
-import {address, eachSecond, facts, legend, readout, tile, top} from "./parts.js";
+import {address, facts, legend, liveTop, onTurn, readout, renew, tile} from "./parts.js";
 
 const SERIES = [["cached", "read from the cache"], ["written", "written to the cache"], ["plain", "sent plain"]];
-const MARKS = {compaction: "compaction", prune: "prune by undrift", pause: "pause, the cache was over"};
+const MARKS = {compaction: "compaction", prune: "prune by undrift", pause: "pause, the cache was over", task: "task"};
 const MOST_EVENTS = 12;
 
-export async function show(root, {key, signal}) {
-  const place = h("div"), body = h("section", {"aria-label": "Timeline"});
-  root.append(place, body);
-  let seen = "", drawn = null;
-  const take = async () => {
-    const found = await ask(`api/session?key=${encodeURIComponent(key)}`, signal);
-    const held = place.contains(document.activeElement) && document.activeElement.getAttribute("href");
-    seen = stateOf(found.session);
-    place.replaceChildren(top(found.session, ""));
-    if (held) [...place.querySelectorAll("a")].find(one => one.getAttribute("href") === held)?.focus({preventScroll: true});
+export async function show(root, {key, now, signal}) {
+  const body = h("section", {"aria-label": "Timeline"}), causes = sessionCauses(key, signal);
+  const load = () => ask("session", signal, {key});
+  let drawn = null;
+  const take = found => {
     if (found.turns.length) (drawn ??= begun(body, found))(found);
     else body.replaceChildren(h("p.card.empty", "No turn is recorded yet. The first answer shows here by itself."));
   };
-  eachSecond(signal, () => place.firstChild?.tick());
-  await take();
-  return value => {
-    const one = value.sessions.find(other => other.key === key);
-    if (one && stateOf(one) !== seen) take().catch(() => {});
-  };
+  const update = onTurn(key, signal, async () => take(await load()));
+  if (now) update(now);
+  const found = await load(), head = liveTop(found.session, "", signal);
+  root.append(head, body, causes);
+  take(found);
+  return value => [head, {update}, causes].forEach(part => part.update(value));
 }
-
-const stateOf = one => `${one.last_ms} ${one.turns}`;
 
 /** Build the timeline of a session once; the function that is returned takes what is new. */
 function begun(body, first) {
   let found = first;
   const tiles = h("ul.tiles"), kinds = h("div"), events = h("div"), said = readout();
+  const promptOf = at => address(first.session.key, `turn/${found.turns[at].n}`);
+  const open = h("a", "Open this prompt");
   const lines = chart({
     label: "Turn",
     format: tokens,
     worded: at => `turn ${at + 1} of ${found.turns.length}`,
-    onPick: at => said.replaceChildren(...worded(found, at)),
+    onPick: at => {
+      said.replaceChildren(...worded(found, at));
+      open.setAttribute("href", promptOf(at));
+    },
+    onOpen: at => (location.hash = promptOf(at)),
   });
   const go = at => {
     lines.pick(at);
     lines.element.focus();
   };
-  const hint = soft("Point at a turn, or use the arrow keys, Page Up and Page Down.");
-  body.replaceChildren(tiles, h("div.card", h("h2", "Tokens of each prompt"), kinds, lines.element, said, hint), events);
+  const hint = h("span", "Point at a turn, or use the arrow keys. Enter or a double click opens its prompt.");
+  const drawing = h("div.card", h("h2", "Tokens of each prompt"), kinds, lines.element, said, h("p.pager", open, hint));
+  body.replaceChildren(tiles, forgotten(first.session.key), drawing, events);
   return value => {
     found = value;
     tiles.replaceChildren(...summed(found));
     kinds.replaceChildren(legendOf(found));
     lines.set(charted(found));
-    events.replaceChildren(...happened(found, go));
+    renew(events, ...happened(found, go));
   };
+}
+
+/** A box whose words are looked for in what left. */
+function forgotten(key) {
+  const box = h("input", {type: "search", id: "forgotten", autocomplete: "off", placeholder: "words, file, tool or reason"});
+  const look = () => (location.hash = address(key, `left/${encodeURIComponent(box.value.trim().toWellFormed())}`));
+  box.addEventListener("keydown", event => event.key === "Enter" && look());
+  return h("p.filter", h("label", {for: "forgotten"}, "Why did it forget"), box, button("Look in what left", look));
 }
 
 function legendOf({marks}) {
@@ -88,7 +97,9 @@ function summed({turns, marks, session, left_tokens: gone, left_blocks: blocks})
   }
   const pauses = marks.filter(mark => mark.kind === "pause").length;
   const link = h("a", {href: address(session.key, "left")}, tokens(gone));
+  const unpriced = session.unpriced ? `, ${number(session.unpriced)} without a price` : "";
   return [
+    tile(money(session.usd), `for ${count(turns.length, "prompt")} so far${unpriced}`),
     tile(number(turns.length), session.compactions ? `turns, ${count(session.compactions, "compaction")}` : "turns"),
     tile(share(sum.cached, sum.whole), `of ${tokens(sum.whole)} prompt tokens were read from the cache`),
     tile(tokens(sum.most), "tokens in the largest prompt"),
@@ -110,10 +121,13 @@ function worded({turns, marks}, at) {
   ];
 }
 
-function happened({turns, marks}, go) {
+const SEEN_IN = {compaction: "compactions", prune: "left", task: "tasks"};
+
+function happened({turns, marks, session}, go) {
   if (!marks.length) return [];
-  const link = mark => button(`turn ${number(mark.turn)}`, () => go(atOf(mark, turns)), ".link");
-  const entry = mark => h("li", h(`i.sign.${mark.kind}`), link(mark), h("span", mark.text), h("span.soft", moment(mark.at_ms)));
+  const link = mark => button(mark.turn > turns.length ? "since then" : `turn ${number(mark.turn)}`, () => go(atOf(mark, turns)), ".link");
+  const told = ({kind, text}) => (SEEN_IN[kind] ? h("a", {href: address(session.key, SEEN_IN[kind])}, kind === "task" ? own(text) : text) : text);
+  const entry = mark => h("li", h(`i.sign.${mark.kind}`), link(mark), h("span", told(mark)), h("span.soft", moment(mark.at_ms)));
   const sorted = [...marks].sort((a, b) => b.turn - a.turn);
   const drawn = rows => h("ul.events", rows.map(entry));
   return [h("div.card", h("h2", "What happened to the window"), pages(sorted, MOST_EVENTS, drawn, "event"))];

@@ -1,17 +1,16 @@
-// Share: the open view as one file without a script, an address or a name of a person; by choice also without any text of a session.
-// Law: the file is written from a list of what may stand in it. In a file of figures a text stays only if all its words are ours.
+// Share: the open view as one file without scripts, addresses and names of people; by choice without texts of sessions.
+// Law: only what is listed may stand in the file. In a file of figures a text stays only if all its words are ours.
 
 import {ask, button, count, h, number} from "./dom.js";
-import {clientOf} from "./parts.js";
+import {clientOf, modal} from "./parts.js";
 
 const TAGS = new Set(
-  "article,b,bdi,br,caption,circle,code,dd,details,div,dl,dt,ellipse,figure,footer,g,h1,h2,h3,header,i,li,line,mark,ol,p,path,polygon,polyline,pre,rect,s,section,small,span,strong,summary,svg,table,tbody,td,text,th,thead,tr,tspan,ul,del,ins,em,time".split(","),
+  "article,b,bdi,caption,circle,code,dd,del,details,div,dl,dt,g,h1,h2,h3,header,i,li,mark,ol,p,path,pre,section,span,summary,svg,table,tbody,td,text,th,thead,tr,ul".split(","),
 );
 const PLAIN = {a: "span", button: "span", main: "div"};
-const VOID = new Set(["br"]);
 const DROPPED = "script,style,form,input,select,textarea,label,dialog,img,iframe,object,embed,noscript,nav,[hidden],.pager,.filter,[role=alert],button:not(.link)";
 const KEPT = new Set(
-  "class,scope,colspan,rowspan,dir,open,aria-hidden,viewBox,d,x,y,x1,x2,y1,y2,cx,cy,r,rx,ry,width,height,points,transform,data-state,aria-label,role,style".split(","),
+  "class,scope,colspan,rowspan,dir,open,aria-hidden,viewBox,d,x,y,cx,cy,r,width,height,data-state,aria-label,role,style".split(","),
 );
 const OF_SESSIONS = "bdi,pre,[dir=auto]";
 const OURS = ["model unknown", "unknown client", "no project", "Untitled session", "no name yet"];
@@ -26,24 +25,22 @@ const DASHED = /((?<![\p{L}\p{N}])-(?:home|Users)-)([\p{L}\p{N}_.]+)/giu;
 
 /** Make the button of the shell share the view that is open. */
 export function sharing(opener, main) {
-  opener.addEventListener("click", () => opened(main, opener));
+  opener.addEventListener("click", () => opened(main));
 }
 
 const choice = (value, title, text, checked) =>
   h("label.choice", h("input", {type: "radio", name: "texts", value, checked}), h("span", h("b", title), h("span.soft", text)));
 
-function opened(main, opener) {
+function opened(main) {
   const said = h("p.soft", {role: "status"});
-  const dialog = h(
-    "dialog.card.sharing",
-    {"aria-labelledby": "sharing"},
-    h("h2", {id: "sharing"}, "Share this view"),
-    h("p", "Makes one HTML file of what is shown now. It holds no script, loads nothing, and stays on your machine until you send it."),
+  const dialog = modal(
+    "Share this view",
+    h("p", "Makes one HTML file of what is shown. It stays on your machine until you send it."),
     h(
       "fieldset",
       h("legend.hidden", "What the file holds"),
       choice("figures", "Figures only", "Each text of a session becomes its kind and length. Times become days.", true),
-      choice("texts", "With texts", "Titles, paths and lines stay. Secrets are masked, home folders and user names replaced. Read it before you send it.", false),
+      choice("texts", "With texts", "Titles, paths and lines stay; secrets, home folders and user names do not. Read it before you send it.", false),
     ),
     said,
     h("p.pager", button("Download the file", () => download().catch(error => (said.textContent = error.message)), ".main"), button("Close", () => dialog.close())),
@@ -51,17 +48,11 @@ function opened(main, opener) {
   const download = async () => {
     said.textContent = "Writing…";
     const isFigures = dialog.querySelector("input:checked").value === "figures";
-    const made = fileOf(main, await ask("api/share"), isFigures), name = nameOf();
+    const made = fileOf(main, await ask("share"), isFigures), name = nameOf();
     save(made.text, name);
     const cut = isFigures ? `, ${count(made.cut, "text")} replaced` : "";
     said.textContent = `${name}: ${number(Math.ceil(made.text.length / 1_000))} kB${cut}.`;
   };
-  dialog.addEventListener("close", () => {
-    dialog.remove();
-    opener.focus();
-  });
-  document.body.append(dialog);
-  dialog.showModal();
 }
 
 const nameOf = () => `undrift-${/^#\/([a-z]+)/.exec(location.hash)?.[1] ?? "now"}-${new Date().toISOString().slice(0, 10)}.html`;
@@ -97,7 +88,7 @@ function written(node, made) {
   const name = PLAIN[node.localName] ?? (TAGS.has(node.localName) ? node.localName : "span");
   const isCut = made.ours && node.matches(OF_SESSIONS);
   const inside = isCut ? escaped(ofSession(node.textContent, made, kindOf(node))) : [...node.childNodes].map(one => written(one, made)).join("");
-  return `<${name}${attributes(node, made)}>${VOID.has(name) ? "" : `${inside}</${name}>`}`;
+  return `<${name}${attributes(node, made)}>${inside}</${name}>`;
 }
 
 function attributes(node, made) {

@@ -1,60 +1,54 @@
 // The views of tasks and sub-agents: of one session, and of the newest sessions of all projects.
-// Law: verdicts, prices and last words are shown as they were recorded; a sub-agent stands under the one that started it.
+// Law: all is shown as it was recorded; a sub-agent stands under the one that started it.
 
-import {ago, ask, button, count, h, heading, moment, money, number, own, pages, soft, span, table, tokens} from "./dom.js";
+import {ago, ask, button, code, count, h, heading, moment, money, number, own, pages, section, soft, span, table, tokens} from "./dom.js";
 import {runs} from "./dispatch.js";
-import {address, eachSecond, facts, onChange, projectOf, tile, titled, top} from "./parts.js";
+import {address, eachSecond, facts, liveTop, onTurn, projectOf, tile, titled} from "./parts.js";
 
 const TASKS = 20, AGENTS = 12, ROWS = 20;
 const LONG = 260, EACH_S = 10;
 const WORDS = {pending: "not started", in_progress: "in progress", completed: "completed", delegated: "delegated", cancelled: "cancelled"};
-const NO_TASKS = "No task of this session is known. An agent reports tasks with undrift’s task tool; undrift’s rules for agents say how.";
+const NO_TASKS = "No task of this session is known. An agent reports tasks with undrift’s task tool.";
 const NO_AGENTS = "This session has started no sub-agent that is recorded.";
 
-/** The tasks and sub-agents of one session. What is read is not redrawn under the reader: a button says that there is more. */
+/** Those of one session. What is being read is not redrawn: a button says that there is more. */
 export async function ofSession(root, {key, signal}) {
-  const place = h("div"), news = h("div", {role: "status"}), body = h("div");
-  root.append(place, news, body);
-  let seen = "", ticks = 0;
+  const news = h("div", {role: "status"}), body = h("div");
+  let head = null, seen = "", ticks = 0;
   const draw = found => {
     news.replaceChildren();
     body.replaceChildren(tasksOf(found), agentsOf(found));
   };
   const take = async () => {
-    const {session, ...found} = await ask(`api/tasks?key=${encodeURIComponent(key)}`, signal);
+    const {session, ...found} = await ask("tasks", signal, {key});
     const isRead = body.contains(document.activeElement) || body.querySelector("details[open]");
-    if (!place.contains(document.activeElement)) place.replaceChildren(top(session, "tasks"));
+    if (!head) root.append((head = liveTop(session, "tasks", signal)), news, body);
     if (seen === (seen = JSON.stringify(found))) return;
     if (isRead) news.replaceChildren(button("Show what is new", () => draw(found)));
     else draw(found);
   };
-  eachSecond(signal, () => {
-    place.firstChild?.tick();
-    if (++ticks % EACH_S === 0) take().catch(() => {}); // a session waits while its sub-agent works
-  });
+  eachSecond(signal, () => ++ticks % EACH_S || take().catch(() => {})); // a session waits while its sub-agent works
   await take();
-  return onChange(signal, value => value.sessions.find(one => one.key === key)?.last_ms, take);
+  const update = onTurn(key, signal, take);
+  return value => [head, {update}].forEach(part => part.update(value));
 }
 
-/** The newest tasks of all projects, the runs of dispatchers, and the sessions with sub-agents. */
-export async function show(root, {run, place, signal}) {
-  const query = run ? `?${new URLSearchParams({run, place})}` : "";
+/** Those of all projects, and the runs of dispatchers. */
+export async function show(root, {key: run, tab: place, signal}) {
   const body = h("div", h("p.soft", {role: "status"}, "Looking into the records of all projects…"));
   root.append(heading("Tasks and agents"), body);
-  const [found, sent] = await Promise.all([ask("api/tasks", signal), ask(`api/dispatch${query}`, signal)]);
+  const [found, sent] = await Promise.all([ask("tasks", signal), ask("dispatch", signal, run ? {run, place} : {})]);
   const parts = [runs(sent), sessionsOf(found.sessions), parentsOf(found.agents)];
   body.replaceChildren(...(run ? parts : [parts[1], parts[0], parts[2]]));
 }
 
-const card = (title, ...children) => h("section.card", {"aria-label": title}, h("h2", title), children);
-
 function tasksOf({tasks, count: whole}) {
-  if (!whole) return card("Tasks", soft(NO_TASKS));
+  if (!whole) return section("Tasks", soft(NO_TASKS));
   const open = tasks.filter(task => task.status === "pending" || task.status === "in_progress").length;
   const freed = tasks.reduce((sum, task) => sum + task.tokens_saved, 0);
   const more = freed > 0 ? `, ${tokens(freed)} tokens freed in each window` : "";
   const drawn = rows => h("ul.works", rows.map(row => h("li", taskOf(row))));
-  return card("Tasks", soft(`${count(whole, "task")}, ${number(open)} open${more}.`), pages([...tasks].reverse(), TASKS, drawn, "task"));
+  return section("Tasks", soft(`${count(whole, "task")}, ${number(open)} open${more}.`), pages([...tasks].reverse(), TASKS, drawn, "task"));
 }
 
 const status = task => h(`span.state.is-${task.status}`, WORDS[task.status] ?? task.status);
@@ -77,7 +71,7 @@ function taskOf(task) {
   ];
   const missing = task.verdict?.missing ?? [];
   return [
-    h("p.lead", status(task), h("b", own(task.title || task.id)), task.title && h("code", {dir: "auto"}, task.id), verdictOf(task)),
+    h("p.lead", status(task), h("b", own(task.title || task.id)), task.title && code(task.id), verdictOf(task)),
     soft(own(times.filter(Boolean).join(" · "))),
     task.criteria.length > 0 &&
       h("ul.criteria", task.criteria.map(text => h("li", own(text), missing.includes(text) && h("b.bad", " missing")))),
@@ -85,23 +79,25 @@ function taskOf(task) {
   ];
 }
 
+const words = text => h("p.words", {dir: "auto"}, text);
+
 /** A text of several lines: short ones at once, a longer one behind its name. */
 const folded = (name, text) =>
   text.length > LONG
-    ? h("details", h("summary", name), h("p.words", {dir: "auto"}, text))
-    : h("p.words", {dir: "auto"}, text);
+    ? h("details", h("summary", name), words(text))
+    : words(text);
 
 function agentsOf({agents, reports}) {
-  if (!agents.length && !reports.length) return card("Sub-agents", soft(NO_AGENTS));
+  if (!agents.length && !reports.length) return section("Sub-agents", soft(NO_AGENTS));
   const under = new Map(), known = new Set(agents.map(one => one.id));
   for (const one of agents) {
     const parent = known.has(one.parent) && one.parent !== one.id ? one.parent : "";
     under.set(parent, [...(under.get(parent) ?? []), one]);
   }
   const roots = under.get("") ?? [];
-  const lead = soft("Each has a window of its own; only its last words came back to this session.");
+  const lead = soft("Each has a window of its own; only its last words came back.");
   const drawn = rows => h("ul.tree", rows.map(one => branch(one, under, 0)));
-  return card(
+  return section(
     "Sub-agents",
     lead,
     agents.length > 0 && h("ul.tiles", sums(agents)),
@@ -135,7 +131,7 @@ function agentOf(one) {
     ["", "tokens", tokens(one.tokens)],
     ["", "largest window", tokens(one.largest_tokens)],
     ["", "calls", number(one.calls)],
-    ["", "price", one.usd === null ? "no price" : money(one.usd)],
+    ["", "price", money(one.usd)],
     ["", "came back", `${tokens(one.said_tokens)} tokens`],
   ];
   const when = [one.model || "model unknown", one.first_ms ? moment(one.first_ms) : "", `last ${ago(one.last_ms)}`];
@@ -164,7 +160,7 @@ function learned(rows) {
 
 function sessionsOf(rows) {
   const title = "Tasks of the newest sessions";
-  if (!rows.length) return card(title, soft("No session has tasks yet. They appear once an agent reports them with undrift’s task tool."));
+  if (!rows.length) return section(title, soft("No session has tasks yet. An agent reports them with undrift’s task tool."));
   const named = row => (row.key ? h("a", {href: address(row.key, "tasks")}, own(titled(row))) : own(row.name));
   const line = task => h("li", status(task), own(task.title || task.id), verdictOf(task));
   const entry = row => [
@@ -172,15 +168,15 @@ function sessionsOf(rows) {
     soft(own(`${projectOf(row)} · ${count(row.count, "task")}, ${number(row.open)} open · ${ago(row.last_ms)}`)),
     h("ul.brief", [...row.tasks].reverse().map(line)),
   ];
-  return card(title, pages(rows, AGENTS, some => h("div", some.map(entry)), "session"));
+  return section(title, pages(rows, AGENTS, some => h("div", some.map(entry)), "session"));
 }
 
 const PARENTS = [["session", "grow"], ["sub-agents", "figures"], ["last", "figures wide"]];
 
 function parentsOf(rows) {
-  if (!rows.length) return card("Sessions with sub-agents", soft("No recorded session has started a sub-agent."));
+  if (!rows.length) return section("Sessions with sub-agents", soft("No recorded session has started a sub-agent."));
   const named = row => [h("a", {href: address(row.key, "tasks")}, own(titled(row))), h("span", own(projectOf(row)))];
   const cells = row => [named(row), number(row.count), ago(row.last_ms)];
   const drawn = some => h("div.list", table("Sessions with sub-agents", PARENTS, some.map(cells)));
-  return card("Sessions with sub-agents", pages(rows, ROWS, drawn, "session"));
+  return section("Sessions with sub-agents", pages(rows, ROWS, drawn, "session"));
 }
