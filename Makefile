@@ -173,10 +173,10 @@ nightly: fuzz cost floods soak proof twin long  ## what is too long for each cha
 browsers: $(SELF) $(DEV) $(JOURNEYS)  ## the page of an autopsy and the living page in headless Chromium at 390, 768 and 1,440 pixels, light and dark, with axe-core (from npm, into build/)
 	@mkdir -p build/browsers && cp requirements/browsers/*.json build/browsers/
 	@cd build/browsers && npm ci --no-audit --no-fund --loglevel=error
-	UNDRIFT_TEST_BROWSERS=all $(PY) -m pytest tests/report/test_in_browser.py $$(grep -rl --include='test_*.py' -e only_in_full -e journeys tests/web)
+	UNDRIFT_TEST_BROWSERS=all $(PY) -m pytest tests/report/test_in_browser.py $$(grep -rl --include='test_*.py' -e only_in_full -e sync_api -e 'import ALL' tests/web)
 
 web-test: $(SELF) $(DEV) $(JOURNEYS)  ## the living page alone: its views, its server, and in headless Chromium
-	UNDRIFT_TEST_BROWSERS=all $(PY) -m pytest tests/web
+	UNDRIFT_TEST_BROWSERS=all UNDRIFT_TEST_HOSTILE=all $(PY) -m pytest tests/web
 
 long: $(SELF) $(DEV)  ## the tests that `make test` plays in a short form, at full length
 	UNDRIFT_TEST_LONG=1 $(PY) -m pytest $$(grep -rl --include='test_*.py' '^from tests.long_form import' tests)
