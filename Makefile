@@ -173,7 +173,7 @@ nightly: fuzz cost floods soak proof twin long  ## what is too long for each cha
 browsers: $(SELF) $(DEV) $(JOURNEYS)  ## the page of an autopsy and the living page in headless Chromium at 390, 768 and 1,440 pixels, light and dark, with axe-core (from npm, into build/)
 	@mkdir -p build/browsers && cp requirements/browsers/*.json build/browsers/
 	@cd build/browsers && npm ci --no-audit --no-fund --loglevel=error
-	UNDRIFT_TEST_BROWSERS=all $(PY) -m pytest tests/report/test_in_browser.py $$(grep -rl --include='test_*.py' -e only_in_full -e sync_api -e 'import ALL' tests/web)
+	UNDRIFT_TEST_BROWSERS=all $(PY) -m pytest tests/report/test_in_browser.py $(wildcard tests/web/test_*in_browser.py) $(addprefix tests/web/test_,share.py memory.py hostile.py journeys.py)
 
 web-test: $(SELF) $(DEV) $(JOURNEYS)  ## the living page alone: its views, its server, and in headless Chromium
 	UNDRIFT_TEST_BROWSERS=all UNDRIFT_TEST_HOSTILE=all $(PY) -m pytest tests/web

@@ -278,7 +278,9 @@ class Preparer:
         if fault:
             warnings.append(f"a restart may take this for a new session, because it could not be noted: {fault}")
 
-    def _note_sent(self, conversation: Conversation, prepared: Prepared, beside_tokens: int, *, is_edited: bool) -> None:
+    def _note_sent(
+        self, conversation: Conversation, prepared: Prepared, beside_tokens: int, *, is_edited: bool
+    ) -> None:
         if self._sent is not None:
             tokens = prepared.tokens_after, beside_tokens
             self._sent.note(conversation, self._renderer(conversation), is_edited=is_edited, tokens=tokens)
