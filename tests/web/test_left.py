@@ -48,7 +48,7 @@ def next_request(home: Path) -> str:
 
 def test_each_block_has_its_reason_and_what_it_saves(source: PageSource):
     found = VIEWS["left"](source, {"key": NAME})
-    assert found["count"] == len(found["rows"]) > 20
+    assert found["count"] == len(found["rows"]) > 12
     assert {row["by"] for row in found["rows"]} == {"undrift"}
     assert all(row["reason"] and row["usd_a_turn"] is not None for row in found["rows"])
     assert all(row["back"] == "" and row["pin"] == "" for row in found["rows"])

@@ -4,6 +4,7 @@ Law: the store's decisions and the client's own compactions are shown as they ar
 first line.
 """
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -24,7 +25,7 @@ from undrift.web.watching import WatchedSession
 __all__ = ["left", "left_rows", "our_ids", "why_of"]
 
 _WHY: Mapping[str, str] = {
-    "budget": "The window was full. This was least likely to be needed again, of all that may leave.",
+    "budget": "The window had reached its budget{budget}. This was least likely to be needed again, of all that may leave.",
     "pause": "After a pause the provider had to read the prompt again anyway, so removing this cost nothing.",
     "change": "The client had changed the prompt before this place, so removing it cost nothing.",
     "task": "A task had ended and its log was replaced by a summary, so removing this cost nothing.",
@@ -56,9 +57,15 @@ def left(source: PageSource, query: Mapping[str, str]) -> dict[str, Any]:
                 entry = _stored(store, row["ref"])
             recorded = None if entry is None else known.get(own_hash(entry.content))
             row |= _shown(entry)
+            row["place"] = "" if recorded is None else label(used.place(recorded), _LINE_CHARACTERS)
+            row["pair"] = None if recorded is None else (recorded.pair_id, recorded.meta("kind"))
             row["used_again_turn"] = None if recorded is None else used.turn(recorded, row["at_ms"])
             row["usd_a_turn"] = one.usd_of(row["tokens_saved"], is_cold=False)
             row |= brought[row["session_id"]].state(row["ref"], entry) if row["session_id"] in brought else Brought.NONE
+    rows = _joined(rows)
+    times = [prompt.at_ms or 0 for prompt in one.figures.prompts]
+    for row in rows:
+        row["left_turn"] = min(bisect_left(times, row["at_ms"]) + 1, len(times)) if row["at_ms"] and times else None
     hooks = HookTexts(source, one)
     for row in rows:
         row |= hooks.state(row["ref"]) if row["by"] == "client" else {}
@@ -70,6 +77,22 @@ def left(source: PageSource, query: Mapping[str, str]) -> dict[str, Any]:
         "project_key": place.records.name,
         "can_bring_back": hooks.is_here or any(row["by"] == "undrift" for row in rows),
     }
+
+
+def _joined(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the rows without the calls whose results left too: the result stands for both, with the tokens of both."""
+    results = {row["pair"][0]: row for row in rows if row["pair"] and row["pair"][1] == "result" and row["pair"][0]}
+    found = []
+    for row in rows:
+        pair = row["pair"]
+        result = results.get(pair[0]) if pair and pair[1] == "call" else None
+        if result is None:
+            found.append(row)
+        else:
+            result["tokens_saved"] += row["tokens_saved"]
+    for row in rows:
+        del row["pair"]
+    return found
 
 
 def left_rows(source: PageSource, one: WatchedSession) -> list[dict[str, Any]]:
@@ -118,7 +141,10 @@ def _row(decision: Decision, session_id: str, at_ms: int) -> dict[str, Any]:
 
 def why_of(decision: Decision) -> str:
     """Return what happened when a block left, in plain words; empty if its reason says all."""
-    return _WHY_KIND.get(decision.kind) or _WHY.get(str(decision.detail.get("moment", "")), "")
+    tokens = decision.detail.get("budget_tokens")
+    budget = f" of {tokens:,} tokens" if isinstance(tokens, int) else ""
+    why = _WHY_KIND.get(decision.kind) or _WHY.get(str(decision.detail.get("moment", "")), "")
+    return why.replace("{budget}", budget)
 
 
 def _compacted(one: WatchedSession, entries: Sequence[ContextEntry]) -> list[dict[str, Any]]:

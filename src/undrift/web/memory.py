@@ -4,6 +4,7 @@ Law: the stores' records are shown as they are, and the engine's rules alone fin
 the state after the last operation up to then; what was purged is in no state.
 """
 
+import time
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,7 +30,7 @@ from undrift.values.project import Place
 from undrift.web.source import PageSource
 from undrift.web.watching import WatchedSession
 
-__all__ = ["EVERYWHERE", "Hidden", "hidden_in", "memory", "memory_places", "memory_text"]
+__all__ = ["EVERYWHERE", "Hidden", "conflict_count", "hidden_in", "memory", "memory_places", "memory_text"]
 
 EVERYWHERE = "*"
 """The name of the store of what holds in every project."""
@@ -45,6 +46,7 @@ _STATES = ("holds", "superseded", "hidden")
 _MOST_ROWS = 2_000
 _MOST_PAIRS = 200
 _MOST_STOPS = 300
+_COUNTS_EVERY_S = 30.0
 _TEXT_CHARACTERS = 600
 _NAME_CHARACTERS = 160
 _RULES = {
@@ -203,6 +205,14 @@ def _then(store: Store, seq: int, known: Iterable[MemoryEntry]) -> list[MemoryEn
     return sorted(found.values(), key=lambda one: one.seq)
 
 
+def conflict_count(source: PageSource) -> int:
+    """Return how many conflicts are open. They are counted at most twice a minute, as all memories are read for it."""
+    now_s = time.monotonic()
+    if now_s - source.conflicts[0] >= _COUNTS_EVERY_S:
+        source.conflicts = (now_s, memory(source, {})["counts"]["conflicts"])
+    return source.conflicts[1]
+
+
 def _conflicts(kept: Sequence[_Kept]) -> Iterator[_Pair]:
     """Yield the open conflicts of each store, and those between a project and what holds in every project."""
     active = {one.key: {entry.id: entry for entry in one.then if not entry.is_contradicted} for one in kept}
@@ -273,7 +283,15 @@ class _MemoryRows:
         """Return an open conflict; the side that counts more stands first."""
         sides = sorted((one, other), key=lambda side: counts_less(side[1]))
         return {
-            "sides": [self.row(_state(entry), kept, entry, {}) for kept, entry in sides],
+            "sides": [
+                self.row(
+                    _state(entry),
+                    kept,
+                    entry,
+                    {"is_newer": entry.created_at_ms >= max(one[1].created_at_ms, other[1].created_at_ms)},
+                )
+                for kept, entry in sides
+            ],
             "why": OPEN_BECAUSE.get(about["reason"], "it is not clear which of them is right"),
             "rule": label(about["rule"], _NAME_CHARACTERS),
             "confidence": about["confidence"],

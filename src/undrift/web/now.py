@@ -12,6 +12,7 @@ from undrift.errors import StoreError
 from undrift.stores.contract import Store
 from undrift.values.clock import now_ms
 from undrift.web.causes import price_so_far
+from undrift.web.memory import conflict_count
 from undrift.web.read_again import system_texts_tokens
 from undrift.web.source import PageSource
 from undrift.web.watching import WatchedSession
@@ -33,7 +34,7 @@ def now(source: PageSource, _: Mapping[str, str]) -> dict[str, Any]:
     found = source.sessions(_MOST_LIVE)[:_MOST_LIVE]
     open_here = source.open_here()
     rows = [session_json(source, one, at_ms, open_here) for one in found]
-    return {"at_ms": at_ms, "gateway": bool(open_here), "sessions": rows}
+    return {"at_ms": at_ms, "gateway": bool(open_here), "conflicts": conflict_count(source), "sessions": rows}
 
 
 def session_json(source: PageSource, one: WatchedSession, at_ms: int, open_here: Mapping[str, Any]) -> dict[str, Any]:

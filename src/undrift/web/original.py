@@ -17,6 +17,7 @@ from undrift.stores.opening import engine_of
 from undrift.stores.projects import place_at, user_records
 from undrift.values.project import Place
 from undrift.values.window import Decision, Original
+from undrift.web.left import why_of
 from undrift.web.source import PageSource
 
 __all__ = ["REFERENCE", "named_places", "original", "session_keys"]
@@ -55,6 +56,7 @@ def original(source: PageSource, query: Mapping[str, str]) -> dict[str, Any]:
         "masked": len(found.masked),
         "kind": "" if decision is None else decision.kind,
         "reason": "" if decision is None else label(decision.reason),
+        "why": "" if decision is None else why_of(decision),
         "tokens_saved": 0 if decision is None else decision.tokens_saved,
         "characters": len(text),
         "page": page,

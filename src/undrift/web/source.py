@@ -60,6 +60,9 @@ class PageSource:
     _lock: threading.RLock = field(default_factory=threading.RLock)
     _unrecorded: tuple[object, list[WatchedSession]] = field(default=(None, []))
     _placed: dict[str, Place] = field(default_factory=dict)
+    conflicts: tuple[float, int] = (float("-inf"), 0)
+    """When the open conflicts of the memory were counted, by a clock that only runs forward, and their number."""
+
     _agents: AgentBook = field(default_factory=AgentBook)
 
     def sessions(self, newest: int | None = None) -> list[WatchedSession]:

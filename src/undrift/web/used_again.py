@@ -39,6 +39,11 @@ class UsedAgain:
         first = min(later, default=None)
         return None if first is None else min(bisect_right(self._lines, first), len(self._lines))
 
+    def place(self, entry: ContextEntry) -> str:
+        """Return the file, the command or the search that a block is of; empty if it is of none."""
+        call = entry if entry.meta("kind") == "call" else self._calls.get(entry.pair_id or "")
+        return "" if call is None else next((place.replace("\n", " ") for place in _places(call)), "")
+
 
 def _places(call: ContextEntry) -> Iterator[str]:
     for act in acts_of(call.meta("tool_name") or "", call.content):

@@ -22,6 +22,7 @@ from undrift.web.share import share
 from undrift.web.source import PageSource
 from undrift.web.tasks import tasks
 from undrift.web.timeline import session
+from undrift.web.whereabouts import whereabouts
 
 __all__ = ["VIEWS", "View"]
 
@@ -33,6 +34,7 @@ VIEWS: Mapping[str, View] = {
     "prompt": prompt,
     "left": left,
     "purge-look": purge_look,
+    "whereabouts": whereabouts,
     "memory": memory,
     "memory-text": memory_text,
     "compactions": compactions,
