@@ -4,7 +4,6 @@ Run by ``make web-test`` and ``make browsers``, which install Playwright; the br
 the pictures of docs/web.md are written there.
 """
 
-import json
 import os
 import re
 from collections.abc import Callable, Iterator
@@ -17,7 +16,7 @@ import pytest
 
 from tests.proxy.builders import gateway
 from tests.report.browser import BROWSERS, browser_path
-from tests.web.agent import SESSION, Agent
+from tests.web.agent import SESSION, Agent, counted_answer
 from undrift.session.session import Session
 from undrift.settings import Settings
 from undrift.stores.projects import place_of
@@ -65,9 +64,9 @@ def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Scene]:
     monkeypatch.setenv("HOME", str(tmp_path))
     home = tmp_path / ".undrift"
     settings = Settings(home=str(home), budget_tokens=BUDGET_TOKENS, token_counter="characters/4")
-    answer = {"id": "m", "type": "message", "role": "assistant", "content": [{"type": "text", "text": "ok"}]}
+    answer = counted_answer()
     with (
-        RawUpstream(lambda _: [Send(response(json.dumps(answer).encode()))]) as upstream,
+        RawUpstream(lambda request: [Send(response(answer(request.body)))]) as upstream,
         gateway(home, upstream.url, settings, shares=True) as server,
     ):
         agent = Agent(tmp_path, server.base_urls["anthropic"])
@@ -136,7 +135,7 @@ def test_why_a_block_left_and_back_into_the_next_upstream_request(
     picture(page, f"now-{scheme}")
     to_what_left(page)
     word, row = a_result(page)
-    assert "The window was full." in row.inner_text()
+    assert "The window had reached its budget of 9,000 tokens." in row.inner_text()
     assert BACK not in scene.upstream.requests[-1].body.decode()
     row.get_by_role("button", name="Bring back").click()
     page.get_by_text("Waits for the next prompt").wait_for()

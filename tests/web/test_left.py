@@ -1,6 +1,7 @@
 """The blocks that left, on the page: by whom, whether they were used again, and the actions that bring them back or destroy them."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +125,39 @@ def test_what_was_read_again_later_names_its_turn(tmp_path: Path):
     found = VIEWS["left"](source_of(tmp_path), {"key": NAME})
     assert {row["used_again_turn"] for row in found["rows"]} == {None, 31}
     assert found["used_again"] == 2, "the call and its result"
+
+
+def test_a_result_names_its_file_and_stands_for_its_call(source: PageSource):
+    rows = [row for row in rows_of(source) if row["what"].startswith("result of Read")]
+    assert all(re.fullmatch(r"/repo/shop/part_\d+\.py", row["place"]) for row in rows)
+    assert not [
+        row
+        for row in rows_of(source)
+        if row["what"].startswith("call of") and row["place"] in {r["place"] for r in rows}
+    ]
+    assert all(1 <= row["left_turn"] <= 30 for row in rows)
+    assert all("budget of 6,000 tokens" in row["why"] for row in rows)
+
+
+def test_a_file_is_said_to_be_in_the_window_or_gone_or_never_read(source: PageSource):
+    gone = a_result(source)["place"]
+    here = next(
+        f"/repo/shop/part_{n}.py"
+        for n in range(28, 0, -1)
+        if f"/repo/shop/part_{n}.py" not in {r["place"] for r in rows_of(source)}
+    )
+
+    def found(words: str) -> list[tuple[str, bool]]:
+        view = VIEWS["whereabouts"](source, {"key": NAME, "q": words})
+        return [(row["place"], row["is_here"]) for row in view["found"]]
+
+    assert found(here) == [(here, True)]
+    assert found(gone.rpartition("/")[2]) == [(gone, False)]
+    assert found("part_999.py") == []
+    assert found("") == []
+    assert found("\0" * 9_000) == []
+    (row,) = VIEWS["whereabouts"](source, {"key": NAME, "q": here})["found"]
+    assert row["turn"] == int(re.findall(r"\d+", here)[0]) + 2, "the first prompt with its result"
 
 
 # ------------------------------------------------------------------------------------------------- hooks alone

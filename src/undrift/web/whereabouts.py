@@ -25,7 +25,10 @@ _MOST_CHARACTERS = 1_000
 
 
 def whereabouts(source: PageSource, query: Mapping[str, str]) -> dict[str, Any]:
-    """Return the newest texts of a session that have all the words, and whether each is in the window. `query`: ``key``, ``q``."""
+    """Return the newest texts of a session that have all the words, and whether each is in the window. `query`: ``key``, ``q``.
+
+    ``turn`` is the first prompt with it; null: it was not sent yet.
+    """
     one = source.session(query.get("key", ""))
     words = query.get("q", "")[:_MOST_CHARACTERS].lower().split()[:_MOST_WORDS]
     entries = entries_of(source, one)
@@ -42,7 +45,7 @@ def whereabouts(source: PageSource, query: Mapping[str, str]) -> dict[str, Any]:
             {
                 "what": label(entry.what, _WHAT_CHARACTERS),
                 "place": label(place, _WHAT_CHARACTERS),
-                "turn": min(bisect_right(lines, line) + 1, len(lines)) or None,
+                "turn": turn if (turn := bisect_right(lines, line) + 1) <= len(lines) else None,
                 "is_here": line > cut and own_hash(entry.content) not in gone,
             }
         )
