@@ -42,7 +42,7 @@ def test_it_serves_until_a_signal_comes(number: signal.Signals, tmp_path):
     (line,) = errors.splitlines()
     assert json.loads(line)["status"] == 200
     assert "canary" not in line
-    assert set(said) == {"url", "port", "home", "token_file", "base_urls", "clients"}
+    assert set(said) == {"url", "port", "home", "token_file", "page", "base_urls", "clients"}
     assert Path(said["token_file"]).stat().st_mode & 0o777 == 0o600
     assert said["base_urls"]["gemini"] == f"{said['url']}/{Path(said['token_file']).read_text()}/via/gemini"
 

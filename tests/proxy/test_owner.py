@@ -215,9 +215,9 @@ def test_the_token_in_a_header_makes_a_request_the_owners_and_goes_nowhere(upstr
     assert shown["x-undrift-token"] not in repr(request.headers)
 
 
-def test_a_token_in_the_path_opens_health_and_no_other_route_of_ours(upstream, home):
+def test_a_token_in_the_path_opens_health_and_the_page_and_no_other_route_of_ours(upstream, home):
     with opened(home, upstream) as url:
-        for path in ("/undrift/metrics", "/undrift/sessions", "/undrift"):
+        for path in ("/undrift/metrics", "/undrift/sessions", "/undrift/window/s", "/undrift/page"):
             assert ask(url, f"/{token(home)}{path}", method="GET").status == 401
         page = {"origin": "http://localhost:3000"}
         assert ask(url, f"/{token(home)}/undrift/health", method="GET", headers=page).status == 200
