@@ -58,6 +58,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AGENT_RULES",
+    "TASK_TOOL_SCHEMA",
     "Action",
     "AsyncSession",
     "MemoryEntry",
@@ -69,7 +70,6 @@ __all__ = [
     "SettingsError",
     "StoreError",
     "SummaryRejected",
-    "TASK_TOOL_SCHEMA",
     "Task",
     "UndriftError",
     "__version__",

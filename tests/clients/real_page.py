@@ -48,7 +48,7 @@ def browser() -> Iterator[Any]:
 def brings_back(page: Any) -> None:
     """Open the newest session, and bring back the first result that left."""
     page.locator("main h2 a").first.click()
-    page.get_by_role("link", name="What left").first.click()
+    page.get_by_role("link", name="Removed").first.click()
     row = page.locator("main li").filter(has_text="result of").first
     row.get_by_role("button", name="Bring back").click()
     page.get_by_text("Waits for the next prompt").wait_for()

@@ -125,7 +125,7 @@ def test_what_a_session_cost_and_why_is_one_part_that_any_view_can_show(browser:
 
 def test_what_leaves_comes_into_the_list_and_leaves_the_filter(browser: Browser, address: str, home: Path):
     tab = opened(browser, address, "#/session/small-1/left")
-    assert "Nothing left this window" in " ".join(text_of(tab, "section p"))
+    assert "Nothing was removed from this window" in " ".join(text_of(tab, "section p"))
     until(tab, "document.querySelector('.live').textContent.trim() === 'live'")
     settings = Settings(budget_tokens=900)
     place = source_of(home).place("/repo/shop")
@@ -143,6 +143,11 @@ def test_what_leaves_comes_into_the_list_and_leaves_the_filter(browser: Browser,
             })(document.querySelector("#filter"))""")
     assert tab.evaluate("document.activeElement.id") == "filter"
     assert tab.evaluate("document.querySelector('#filter').value") == "path"
+    tab.evaluate("document.querySelector('nav [data-view=bill]').click()")
+    until(tab, "/What undrift saved/.test(document.querySelector('main').textContent)")
+    said = tab.evaluate("document.querySelector('main').textContent")
+    assert "Older sessions are under All." in said
+    assert "So far prunes cost more than they saved" in said
     closed(browser, tab)
 
 

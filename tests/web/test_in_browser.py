@@ -12,6 +12,8 @@ from tests.hooks.builders import compacted
 from tests.report.browser import BROWSERS, Browser, Tab, browser_path
 from tests.report.test_in_browser import ALL, AXE, AXE_RUN, LETTERS, OUTSIDE, screens
 from tests.web.builders import TOKEN, recorded, source_of, turns
+from undrift.session.session import Session
+from undrift.stores.projects import keep
 from undrift.web import serve, views
 
 STATIC = Path(serve.__file__).parent / "static"
@@ -163,6 +165,7 @@ def test_rows_of_what_left_are_text_and_at_most_one_page_of_them_is_there(
     row = {"by": "undrift", "session_id": "s", "kind": "pruned", "reason": "budget", "at_ms": 1, "moment": ""}
     row |= {"back": "", "back_pin": "", "pin": "", "used_again_turn": 1, "usd_a_turn": 0.01}
     hostile = list(TITLES.values())
+    row |= {"place": hostile[0], "why": hostile[1], "left_turn": 1}
     rows = [
         {**row, "ref": f"r{n}", "tokens_saved": n, "what": hostile[n % 4], "line": f"{hostile[n % 4]} line {n}"}
         for n in range(2_000)
@@ -222,6 +225,75 @@ def test_every_view_fits_every_screen_and_an_accessibility_checker_finds_nothing
             assert [one for one in tab.evaluate(LETTERS) if one[1] < LEAST_LETTER_PIXELS] == []
             assert not AXE.is_file() or tab.evaluate(AXE_RUN) == []
         assert tab.evaluate(NODES) <= MOST_NODES
+
+
+@only_in_full
+@pytest.mark.parametrize("tab_of_it", ["left", "compactions", "tasks"])
+def test_on_a_phone_a_tab_shows_its_own_content_first_under_one_row_of_tabs(
+    open_view: Callable[[str], Tab], tab_of_it: str
+):
+    tab = open_view(of("#/session/{}/" + tab_of_it, LONG))
+    tab.show(390, "light")
+    assert len(set(tab.evaluate("[...document.querySelectorAll('.tabs a')].map(one => one.offsetTop)"))) == 1
+    assert tab.evaluate("document.querySelector('.tabs').getBoundingClientRect().bottom") < 260
+    assert "of 200k tokens · $" in text_of(tab, ".oneline .soft")[0]
+    assert tab.evaluate("document.querySelector('#keys').checkVisibility()") is False
+    tab.show(1440, "light")
+    assert tab.evaluate("document.querySelector('#keys').checkVisibility()") is True
+
+
+def test_the_keys_are_told_and_escape_brings_the_focus_back(open_view: Callable[[str], Tab]):
+    tab = open_view("#/")
+    tab.evaluate("document.querySelector('.brand').focus()")
+    tab.press("?")
+    until(tab, "document.querySelector('dialog[open]')")
+    assert "find" in text_of(tab, "dialog dd")
+    tab.call("Input.dispatchKeyEvent", type="rawKeyDown", key="Escape", code="Escape", windowsVirtualKeyCode=27)
+    until(tab, "!document.querySelector('dialog')")
+    assert tab.evaluate("document.activeElement.className") == "brand"
+
+
+def test_the_words_of_a_search_go_when_another_view_opens(open_view: Callable[[str], Tab]):
+    tab = open_view("#/find/parser")
+    box = "document.querySelector('.search input').value"
+    assert tab.evaluate(box) == "parser"
+    tab.evaluate("document.querySelector('nav [data-view=bill]').click()")
+    until(tab, f"document.querySelector('h1')?.textContent === 'Bill' && {box} === ''")
+
+
+@only_in_full
+def test_an_open_conflict_is_counted_in_the_navigation_and_its_lines_lead_up_to_it(browser: Browser, tmp_path: Path):
+    source = source_of(tmp_path)
+    with Session.open("notes", home=keep(source.place("/repo/shop"))) as session:
+        session.remember("The port of the login service is 8080", trust="user")
+        session.remember("The port of the login service is 9090", trust="tool")
+    server = serve.PageServer(source, TOKEN, 0)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        tab = browser.open(server.url)
+        until(tab, "document.querySelector('nav [data-view=memory]').textContent === 'Memory 1 conflict to settle'")
+        tab.evaluate("document.querySelector('nav [data-view=memory]').click()")
+        until(tab, "document.querySelector('.conflict')")
+        assert sorted(text_of(tab, ".side .state")) == ["newer", "older"]
+        assert {"said by you", "read by a tool"} <= set(" · ".join(text_of(tab, ".side .soft")).split(" · "))
+        disputed = "[...document.querySelectorAll('.memories button')].filter(one => one.textContent === 'in dispute')"
+        assert tab.evaluate(f"{disputed}.length") == 2
+        tab.evaluate(f"{disputed}[0].click()")
+        assert tab.evaluate("document.activeElement.className") == "conflict"
+        tab.evaluate(
+            "(one => { one.stepDown(); one.dispatchEvent(new Event('input')); })(document.querySelector('#as-of'))"
+        )
+        until(tab, "/A conflict can be settled only now/.test(document.querySelector('main').textContent)")
+        tab.evaluate("[...document.querySelectorAll('button')].find(one => one.textContent === 'Back to now').click()")
+        until(tab, "document.querySelector('.side button')")
+        tab.evaluate("document.querySelector('.side button').click()")
+        until(tab, "document.querySelector('nav [data-view=memory]').textContent.trim() === 'Memory'")
+        assert thrown(browser) == []
+        tab.call("Page.close")
+    finally:
+        server.stop()
+        thread.join(30)
 
 
 @only_in_full

@@ -22,6 +22,7 @@ from undrift.session.session import Session
 from undrift.settings import Settings
 from undrift.stores.files import safe_name
 from undrift.stores.opening import open_store
+from undrift.stores.projects import keep
 from undrift.values.scope import Scope
 from undrift.web import serve
 from undrift.web.views import VIEWS
@@ -30,6 +31,7 @@ from undrift.window.context import SessionContext
 MOST_NODES = 2_000
 MANAGED, COMPACTED = "managed-1", "compacted-1"
 TURNS = 24
+HREFS = "[...document.querySelectorAll('main a')].map(one => one.getAttribute('href'))"
 BACK = "[id$='-bring-back']"
 
 
@@ -137,7 +139,7 @@ def test_a_block_waits_for_the_next_prompt_and_stands_in_it_or_is_undone(browser
     place = source_of(home).place("/repo/shop")
     with Session.open(f"claude:{MANAGED}", home=place, settings=Settings(budget_tokens=4_000)) as session:
         sent = json.dumps(session.prepare(body_of(managed_records())).body)
-    assert "part_3.py" in sent
+    assert "compute_part_3_0" in sent
     more = managed_records()
     recorded(home, MANAGED, [*more, {**more[-2], "uuid": "u-last", "message": {**more[-2]["message"], "id": "msg-99"}}])
     until(tab, in_main("In the prompt since then. It leaves with the next prune."))
@@ -178,6 +180,74 @@ def test_a_purge_needs_a_second_click_and_says_where_the_words_still_are(browser
     until(tab, "!document.querySelector('dialog')")
     found = [row for row in source_rows(home) if "part_5_" in row["line"]]
     assert found == []
+    closed(browser, tab)
+
+
+def looks_for(tab: Tab, words: str) -> None:
+    """Write words into the filter of the list."""
+    given = f"box.value = {words!r}; box.dispatchEvent(new Event('input'));"
+    tab.evaluate(f"(box => {{ {given} }})(document.querySelector('#filter'))")
+
+
+def test_a_prune_leads_to_what_it_removed_and_the_address_goes_along_with_the_words(browser: Browser, address: str):
+    tab = opened(browser, address, f"#/session/{MANAGED}")
+    click(tab, "a[href$='left/turn:20']")
+    until(tab, "document.querySelector('.memories')")
+    rows = text_of(tab, ".memories > li")
+    assert rows
+    assert all("removed before turn 20" in one for one in rows)
+    assert rows[0].startswith("result of Read · /repo/shop/part_")
+    assert "in figures" in text_of(tab, ".memories details")[0]
+    looks_for(tab, "")
+    until(tab, f"location.hash === '#/session/{MANAGED}/left'")
+    assert len(text_of(tab, ".memories > li")) > len(rows)
+    looks_for(tab, "part_3.py")
+    until(tab, f"location.hash === '#/session/{MANAGED}/left/part_3.py'")
+    closed(browser, tab)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("part_22.py", "/repo/shop/part_22.py is still in the window: read in turn 24."),
+        ("compute_part_3_9", "/repo/shop/part_3.py was removed; its row shows its first line alone."),
+        ("zebra", "Nothing in this session\u2019s recording has these words."),
+    ],
+)
+def test_words_that_no_removed_block_has_are_found_where_they_are(
+    browser: Browser, address: str, words: str, sentence: str
+):
+    tab = opened(browser, address, f"#/session/{MANAGED}/left/{words}")
+    until(tab, in_main(sentence))
+    if words == "part_22.py":
+        assert f"#/session/{MANAGED}/turn/{TURNS}" in tab.evaluate(HREFS)
+    if words.startswith("compute"):
+        click(tab, ".empty button")
+        until(tab, "document.querySelectorAll('.memories > li').length === 1")
+        assert tab.evaluate("document.querySelector('#filter').value") == "/repo/shop/part_3.py"
+    closed(browser, tab)
+
+
+def test_keys_go_from_block_to_block_but_not_while_words_are_typed(browser: Browser, address: str):
+    tab = opened(browser, address, f"#/session/{MANAGED}/left")
+    places = []
+    for key in ("j", "ArrowDown", "k"):
+        tab.press(key)
+        places.append(tab.evaluate("[...document.querySelectorAll('.memories > li')].indexOf(document.activeElement)"))
+    assert places == [0, 1, 0]
+    tab.evaluate("document.querySelector('#filter').focus()")
+    tab.press("j")
+    assert tab.evaluate("document.activeElement.id") == "filter"
+    closed(browser, tab)
+
+
+def test_an_original_names_its_file_and_leads_to_the_way_back(browser: Browser, address: str, home: Path):
+    row = next(row for row in source_rows(home) if row["place"].endswith("part_3.py"))
+    project = keep(source_of(home).place("/repo/shop")).records.name
+    tab = opened(browser, address, f"#/original/{project}/{row['ref']}")
+    until(tab, in_main("/repo/shop/part_3.py"))
+    assert row["why"] in text_of(tab, "main header")[0]
+    assert f"#/session/{MANAGED}/left/{row['ref']}" in tab.evaluate(HREFS)
     closed(browser, tab)
 
 
@@ -238,15 +308,20 @@ def test_a_prompt_says_that_it_is_exactly_what_was_sent_and_keys_turn_its_pages(
     assert tab.evaluate("location.hash") == f"#/session/{MANAGED}/turn/{TURNS - 1}"
     tab.press("]")
     until(tab, prompt_of(TURNS))
-    jump = "[...document.querySelectorAll('button')].find(one => one.textContent === 'Next that left').click()"
+    jump = "[...document.querySelectorAll('button')].find(one => one.textContent === 'Next removed').click()"
     tab.evaluate(jump)
-    until(tab, "document.activeElement.matches('.blocks > .left')")
-    first = tab.evaluate("document.activeElement.id")
+    until(tab, f"document.querySelector('.jump [role]').textContent === '1 of {left}'")
+    first = tab.evaluate("document.querySelector('.blocks > .left.at').id")
     tab.evaluate(jump)
-    until(tab, f"document.activeElement.matches('.blocks > .left') && document.activeElement.id !== {first!r}")
+    until(tab, f"document.querySelector('.blocks > .left.at').id !== {first!r}")
+    assert tab.evaluate("document.activeElement.textContent") == "Next removed", "it can be pressed again"
+    assert len(text_of(tab, ".blocks > .at")) == 1
+    assert tab.evaluate(
+        "(one => one.top >= 0 && one.bottom <= innerHeight)(document.querySelector('.at').getBoundingClientRect())"
+    )
     tab.evaluate("document.querySelector('.blocks .left button').click()")
-    until(tab, in_main("It waits for the next prompt; What left undoes that."))
-    assert tab.evaluate("document.activeElement.textContent") == "What left"
+    until(tab, in_main("It waits for the next prompt; Removed undoes that."))
+    assert tab.evaluate("document.activeElement.textContent") == "Removed"
     tab.evaluate("history.back()")
     until(tab, prompt_of(TURNS - 1) + " && document.querySelector('#after')")
     closed(browser, tab)
@@ -276,6 +351,10 @@ def test_the_timeline_leads_to_the_prompt_and_to_why_it_was_forgotten(browser: B
     tab = opened(browser, address, f"#/session/{MANAGED}")
     assert text_of(tab, ".tiles b")[0].startswith("$")
     assert "it cost" in text_of(tab, ".causes h2")[0]
+    assert text_of(tab, ".tiles button") == ["mostly system prompt and tools, 99%"]
+    assert "$0.0045" in text_of(tab, ".causes td"), "a price of less than a cent has its digits"
+    click(tab, ".tiles button")
+    assert tab.evaluate("document.activeElement.textContent") == "What it cost, and why"
     tab.evaluate("document.querySelector('.chart').focus()")
     tab.press("ArrowLeft")
     tab.press("Enter")
@@ -293,21 +372,9 @@ def test_the_timeline_leads_to_the_prompt_and_to_why_it_was_forgotten(browser: B
 
 def test_find_leads_to_what_left_with_the_words(browser: Browser, address: str):
     tab = opened(browser, address, f"#/find/{quote('compute_part_3_0')}")
-    hrefs = tab.evaluate("[...document.querySelectorAll('main a')].map(one => one.getAttribute('href'))")
+    hrefs = tab.evaluate(HREFS)
     assert f"#/session/{COMPACTED}/left/compute_part_3_0" in hrefs
     assert [one for one in hrefs if one.startswith(f"#/session/{MANAGED}/left/")]
-    closed(browser, tab)
-
-
-def test_the_keys_are_told_and_escape_brings_the_focus_back(browser: Browser, address: str):
-    tab = opened(browser, address, "#/")
-    tab.evaluate("document.querySelector('.brand').focus()")
-    tab.press("?")
-    until(tab, "document.querySelector('dialog[open]')")
-    assert "find" in text_of(tab, "dialog dd")
-    tab.call("Input.dispatchKeyEvent", type="rawKeyDown", key="Escape", code="Escape", windowsVirtualKeyCode=27)
-    until(tab, "!document.querySelector('dialog')")
-    assert tab.evaluate("document.activeElement.className") == "brand"
     closed(browser, tab)
 
 

@@ -1,5 +1,6 @@
 """A prompt on the page: each block is the one that was sent, by its hash, and unknown ones are counted."""
 
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,9 @@ import pytest
 from tests.builders import parts
 from tests.cli.builders import listing
 from tests.web.builders import asked, managed, recorded, source_of, turns
+from undrift.stores.sent_prompts import append_sent
 from undrift.web.views import VIEWS
+from undrift.window.sent_recorder import records_in
 
 NAME = "s1"
 COUNT = 30
@@ -118,3 +121,35 @@ def test_secrets_are_masked(tmp_path: Path):
     page = shown(tmp_path, 2)
     assert secret not in repr(page)
     assert "The token is" in page["rows"][0]["text"]
+
+
+def test_a_request_of_another_conversation_is_not_taken_for_the_turn(tmp_path: Path):
+    recorded(tmp_path, NAME, RECORDS)
+    managed(tmp_path, NAME, RECORDS[:41], budget_tokens=90_000)
+    place = source_of(tmp_path).place("/repo/shop")
+    records = records_in(place.records, f"anthropic:{NAME}")
+    usage = source_of(tmp_path).session(NAME).figures.prompts[19]
+    other = replace(
+        records[0],
+        at_ms=records[19].at_ms,
+        tokens=usage.prompt_tokens,
+        before="",
+        kept=0,
+        new=(("t" + "0" * 16 + "9",),),
+        ids=("x",),
+        edits={},
+    ).summed()
+    append_sent(place.records, f"anthropic:{NAME}", {**asdict(other), "edits": {}})
+    page = shown(tmp_path, 20)
+    assert page["sum"] == records[19].sum
+    assert page["is_whole"]
+
+
+def test_blocks_that_the_gateway_replaced_by_their_files_are_counted(tmp_path: Path):
+    recorded(tmp_path, NAME, RECORDS)
+    managed(tmp_path, NAME, RECORDS[:9], budget_tokens=90_000)
+    place = source_of(tmp_path).place("/repo/shop")
+    newest = records_in(place.records, f"anthropic:{NAME}")[-1]
+    append_sent(place.records, f"anthropic:{NAME}", {"restored": 2, "sum": newest.sum})
+    page = shown(tmp_path, 4)
+    assert (page["is_whole"], page["counts"]["unseen"]) == (False, 2)

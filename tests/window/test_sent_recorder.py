@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,13 +13,15 @@ from undrift.core.window.sent_prompt import SentRecord, block_mark, prompt_at, s
 from undrift.session.identity import Recognised
 from undrift.session.session import Session
 from undrift.settings import Settings
+from undrift.stores import sent_prompts
 from undrift.stores.opening import open_store
 from undrift.stores.projects import place_at
 from undrift.stores.sent_prompts import sent_lines, sent_sessions
 from undrift.values.clock import now_ms
 from undrift.values.scope import Scope
+from undrift.window import sent_recorder
 from undrift.window.context import SessionContext
-from undrift.window.sent_recorder import records_in
+from undrift.window.sent_recorder import records_in, restored_in
 
 FIRST = user("hello")
 SMALL = 1_200
@@ -137,3 +140,48 @@ def test_a_mark_knows_kind_and_size_and_does_not_mind_white_space(kind: str, wor
 
 def test_a_lone_surrogate_has_a_mark():
     assert block_mark("text", "\ud800") != block_mark("text", "\ud801")
+
+
+def test_a_purged_text_has_no_mark_again_and_later_requests_are_named(tmp_path: Path):
+    with opened(tmp_path) as session:
+        history = [FIRST, *rounds(20)]
+        session.prepare(body(*history))
+        prepared = session.prepare(body(*history))
+        ref = next(a.ref for a in prepared.actions if session.recall(a.ref).startswith("answer 2:"))
+        mark = block_mark("result", session.recall(ref))
+        session.purge(ref)
+        out = sent(session.prepare(body(*history, *rounds(1, first=20))))
+        assert noted(tmp_path) == marks_of(out), "a new chain begins"
+    with opened(tmp_path) as session:
+        session.prepare(body(*history[:31], user("Another way.")))
+    (path,) = (tmp_path / "sent").iterdir()
+    assert mark not in path.read_text()
+
+
+def test_a_file_that_is_full_is_emptied_and_what_follows_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sent_prompts, "_MOST_BYTES", 4_000)
+    monkeypatch.setattr(sent_prompts.has_sent, "__kwdefaults__", {"most_bytes": 4_000})
+    history = [FIRST]
+    with opened(tmp_path) as session:
+        for number in range(30):
+            history += rounds(1, first=number)
+            assert noted_after(session, history, tmp_path) == marks_of(sent(session.prepare(body(*history))))
+
+
+def test_an_unknown_history_reads_the_file_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    with opened(tmp_path) as session:
+        session.prepare(body(FIRST, *rounds(4)))
+    read = []
+    monkeypatch.setattr(sent_recorder, "records_in", lambda *given: (read.append(given), records_in(*given))[1])
+    with opened(tmp_path) as session:
+        for number in range(5):
+            session.prepare(body(user(f"title {number}"), *rounds(2)))
+    assert len(read) == 1
+
+
+def test_what_is_replaced_behind_the_count_is_noted(tmp_path: Path):
+    with opened(tmp_path) as session:
+        session.prepare(body(FIRST, *rounds(2)))
+        session.note_restored(2)
+    (record,) = records_in(tmp_path, "s")
+    assert restored_in(tmp_path, "s") == {record.sum: 2}

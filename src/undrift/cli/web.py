@@ -65,6 +65,8 @@ def web_command(
     server = PageServer(source, token, port)
     _say(server.url, as_json=as_json)
     if while_pid is not None:
+        if hasattr(os, "nice"):
+            os.nice(_LESS_URGENT)
         threading.Thread(target=_end_with, args=(server, while_pid), daemon=True).start()
     if not (no_open or as_json):
         webbrowser.open(server.url)
@@ -73,8 +75,6 @@ def web_command(
 
 def _end_with(server: "PageServer", process: int) -> None:
     """Stop the page with a process whose work goes before it."""
-    if hasattr(os, "nice"):
-        os.nice(_LESS_URGENT)
     wait_for_end(process)
     server.stop()
 

@@ -5,7 +5,7 @@ page writes here, and only a purge or the person takes away. Without the file no
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,11 +15,14 @@ from undrift.hooks.call import HookCall
 from undrift.hooks.reply import HookReply
 from undrift.values.clock import now_ms
 
-__all__ = ["BroughtText", "MOST_CHARACTERS", "brought_texts", "keep_brought", "work"]
+__all__ = ["MOST_CHARACTERS", "BroughtText", "brought_texts", "keep_brought", "work"]
 
 _NAME = "brought.json"
 _LOCK = "brought.lock"
 _MOST_TEXTS = 20
+_MOST_BYTES = 900_000
+"""A larger file could not be read again (`home.read_small`)."""
+
 MOST_CHARACTERS = 9_000
 """All texts of one message: the client takes about 10,000 characters, and rules may stand beside them."""
 
@@ -55,10 +58,13 @@ def brought_texts(folder: Path) -> tuple[BroughtText, ...]:
     return tuple(found for one in value if (found := _read(one)) is not None) if isinstance(value, list) else ()
 
 
-def keep_brought(folder: Path, texts: Sequence[BroughtText]) -> None:
-    """Write the texts of a session; of more than 20 the oldest leave. Raises OSError: it cannot be written."""
+def keep_brought(folder: Path, change: Callable[[Sequence[BroughtText]], Sequence[BroughtText]]) -> None:
+    """Change the texts of a session, as they are on disk at this moment. Raises OSError: they cannot be written.
+
+    There are at most 20. Those leave first that were said and do not stay.
+    """
     with home.locked(folder / _LOCK, home.RULES_WAIT_MS):
-        _write(folder, texts)
+        _write(folder, change(brought_texts(folder)))
 
 
 def work(call: HookCall) -> HookReply:
@@ -90,7 +96,16 @@ def _text_of(due: Sequence[BroughtText]) -> str:
 
 
 def _write(folder: Path, texts: Sequence[BroughtText]) -> None:
-    home.write_small(folder / _NAME, json.dumps([asdict(one) for one in texts[-_MOST_TEXTS:]]).encode("ascii"))
+    kept = list(texts)
+    for one in texts:
+        if len(kept) > _MOST_TEXTS and one.said_ms and not one.stays:
+            kept.remove(one)
+    while True:
+        content = json.dumps([asdict(one) for one in kept]).encode("ascii")
+        if len(content) <= _MOST_BYTES or len(kept) == 1:
+            break
+        kept.remove(next((one for one in kept if not one.stays), kept[0]))
+    home.write_small(folder / _NAME, content)
 
 
 def _read(value: Any) -> BroughtText | None:

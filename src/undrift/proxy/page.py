@@ -29,8 +29,9 @@ class PageProcess:
     async def address(self) -> str:
         """Return the address of the page, with its token; start the process if it does not run. Empty: it cannot be started."""
         async with self._lock:
-            if self._process is not None and self._process.returncode is None:
+            if self._url and self._process is not None and self._process.returncode is None:
                 return self._url
+            await self.end()
             command = (sys.executable, "-P", "-m", "undrift", "web", "--port", "0", "--no-open", "--json")
             more = ("--home", str(self._home), "--while-pid", str(os.getpid()))
             try:
@@ -43,11 +44,14 @@ class PageProcess:
             except (OSError, EOFError, ValueError, KeyError, TypeError, TimeoutError, asyncio.LimitOverrunError):
                 await self.end()
                 return ""
+            except BaseException:  # asked for no more; the next one begins again
+                await self.end()
+                raise
             return self._url
 
     async def end(self) -> None:
         """End the process."""
-        process, self._process = self._process, None
+        process, self._process, self._url = self._process, None, ""
         if process is None or process.returncode is not None:
             return
         with suppress(ProcessLookupError):

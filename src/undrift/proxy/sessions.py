@@ -301,6 +301,7 @@ class OpenSessions:
         keep_reports(self._lanes, lane, form, request, ask, store)
         lane.turn += 1
         body, restored, more = put_back(form, request, prepared.body, self._count)
+        session.note_restored(restored)
         self._remember(lane, form, request)
         figures, kind = lane.figures, self._name(lane, form, request, ask)
         figures.requests[kind] += 1

@@ -17,6 +17,7 @@ from undrift.memory.repository import remembered
 from undrift.memory.scopes import USER_SESSION, ScopedMemories
 from undrift.memory.search import line
 from undrift.stores.base import Aim, Destroyed, Remains
+from undrift.stores.faults import from_system
 from undrift.stores.hook_files import delete_session_files
 from undrift.stores.memory_values import MemoryLine
 from undrift.stores.sent_prompts import delete_sent
@@ -129,15 +130,24 @@ class Purger:
                 "document:PATH, or session for all of it"
             )
         removed = {**done.removed, **beside}
-        if self._context.place is not None:
-            delete_sent(self._context.place.records, self._session_id)  # it may hold marks of the purged text
         files = removed.get("files", 0) + self._exported(done)
         if files:
             removed["files"] = files
         self._log.reset()
         if "memories" in removed or not removed:  # the same purge again continues one that was stopped
             self._memories.project.repository.scour()
-        return _purged(done.kind, removed, self._store.clean(done, search_files=search_files))
+        left = self._store.clean(done, search_files=search_files)
+        self._forget_sent()
+        return _purged(done.kind, removed, left)
+
+    def _forget_sent(self) -> None:
+        """Delete the marks of what was sent: they may hold one of the purged text. Raises StoreError: the system refuses."""
+        place = self._context.place
+        if place is not None:
+            try:
+                delete_sent(place.records, self._session_id)
+            except OSError as error:
+                raise from_system(error, place.records) from error
 
     def _purged_everywhere(self, what: str, at_ms: int, search_files: bool, *, only_active: bool) -> Purged | None:
         """Destroy a memory that holds in every project; None if it is none. `only_active`: a forgotten one is none."""

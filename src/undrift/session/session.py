@@ -300,6 +300,11 @@ class Session(Closing, OfOneProcess):
         return replace(read, text=text, task_results=told)
 
     @in_turn
+    def note_restored(self, count: int) -> None:
+        """Note that a gateway puts files in place of so many blocks of the newest request."""
+        self._preparer.note_restored(count)
+
+    @in_turn
     def budget_price(self) -> BudgetPrice | None:
         """Return the price of the fixed budget so far, from reported usage. None means: the budget is auto, or no price is known."""
         budget = self.settings.budget_tokens

@@ -4,6 +4,7 @@ Law: it may be lost at any time. A line is appended in one write; a torn or dama
 purge in the session deletes it.
 """
 
+import errno
 import os
 from collections.abc import Mapping
 from contextlib import suppress
@@ -14,14 +15,14 @@ import msgspec
 
 from undrift.stores import files
 
-__all__ = ["append_sent", "delete_sent", "sent_lines", "sent_sessions"]
+__all__ = ["append_sent", "delete_sent", "has_sent", "sent_lines", "sent_sessions"]
 
 _FOLDER = "sent"
 _ID = "session_id"
 """The field of a file's first line, which names its session: a file's name may be shortened."""
 
 _LONGEST_HEAD = 16 << 10
-_MOST_BYTES = 16 << 20
+_MOST_BYTES = 4 << 20
 """A file that has grown beyond this is emptied."""
 
 
@@ -44,9 +45,18 @@ def append_sent(records: Path, session_id: str, record: Mapping[str, Any]) -> No
             os.ftruncate(descriptor, 0)
         if not 0 < size <= _MOST_BYTES:
             line = msgspec.json.encode({_ID: session_id}) + b"\n" + line
-        os.write(descriptor, line)
+        if os.write(descriptor, line) != len(line):
+            raise OSError(errno.EIO, "only a part was written", str(path))
     finally:
         os.close(descriptor)
+
+
+def has_sent(records: Path, session_id: str, *, most_bytes: int = _MOST_BYTES) -> bool:
+    """Tell whether a session has a file that is not empty and has at most so many bytes."""
+    try:
+        return 0 < _path(records, session_id).lstat().st_size <= most_bytes
+    except OSError:
+        return False
 
 
 def sent_lines(records: Path, session_id: str) -> list[Any]:

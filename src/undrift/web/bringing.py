@@ -16,8 +16,9 @@ from undrift.errors import InputError
 from undrift.hooks.brought import MOST_CHARACTERS, BroughtText, keep_brought
 from undrift.session.session import Session
 from undrift.settings import Settings
+from undrift.settings.model_table import lookup
 from undrift.values.clock import now_ms
-from undrift.values.window import ContextEntry
+from undrift.values.window import ContextEntry, Original
 from undrift.web.brought_back import PIN_TYPE, HookTexts, pinned_text
 from undrift.web.entries import entries_of
 from undrift.web.left import our_ids
@@ -52,7 +53,9 @@ def pin(source: PageSource, given: Mapping[str, Any]) -> dict[str, Any]:
     if given.get("by") == "client":
         return _say_by_hooks(source, one, session_id, ref, stays=True)
     with _session(source, one, session_id) as session:
-        return {"undo": session.pin(PIN_TYPE, pinned_text(session.original(ref).entry)), "by": "undrift"}
+        entry = session.original(ref).entry
+        _check_room(source, one, session, entry)
+        return {"undo": session.pin(PIN_TYPE, pinned_text(entry)), "by": "undrift"}
 
 
 def bring_undo(source: PageSource, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -62,10 +65,9 @@ def bring_undo(source: PageSource, given: Mapping[str, Any]) -> dict[str, Any]:
         hooks = HookTexts(source, one)
         if hooks.folder is None:
             raise InputError(_NO_HOOKS.format(client=one.client))
-        stays = [text for text in hooks.texts if text.ref != ref]
-        if len(stays) == len(hooks.texts):
+        if not any(text.ref == ref for text in hooks.texts):
             raise InputError("this was undone already; load the page again")
-        keep_brought(hooks.folder, stays)
+        keep_brought(hooks.folder, lambda texts: [text for text in texts if text.ref != ref])
         return {"was_sent": any(text.said_ms for text in hooks.texts if text.ref == ref)}
     with _session(source, one, session_id) as session:
         session.unpin(ref)
@@ -96,19 +98,37 @@ def purge(source: PageSource, given: Mapping[str, Any]) -> dict[str, Any]:
         raise InputError("a purge is final: confirm it with the reference of the block")
     copies = _backs(source, one, session_id, ref)
     with _session(source, one, session_id) as session:
+        pinned = ref_of(session_id, f"pin:{ref_of(PIN_TYPE, pinned_text(session.original(ref).entry))}")
+        copies += [pinned] if pinned in {pin.ref for pin in _pins(source, one, session_id)} else []
         done = session.purge(ref)
         for copy in copies:
             session.purge(copy)
     hooks = HookTexts(source, one)
     if hooks.folder is not None and any(text.ref == ref for text in hooks.texts):
-        keep_brought(hooks.folder, [text for text in hooks.texts if text.ref != ref])
+        keep_brought(hooks.folder, lambda texts: [text for text in texts if text.ref != ref])
     backs = {f"original {copy}" for copy in copies}
     return {**asdict(replace(done, copies=tuple(c for c in done.copies if c not in backs))), "recording": str(one.path)}
 
 
 def _backs(source: PageSource, one: WatchedSession, session_id: str, ref: str) -> list[str]:
+    return [pin.ref for pin in _pins(source, one, session_id) if pin.entry.meta("of") == ref]
+
+
+def _pins(source: PageSource, one: WatchedSession, session_id: str) -> tuple[Original, ...]:
     with source.store(source.place_of(one)) as store:
-        return [] if store is None else [one.ref for one in store.pins(session_id) if one.entry.meta("of") == ref]
+        return () if store is None else store.pins(session_id)
+
+
+def _check_room(source: PageSource, one: WatchedSession, session: Session, entry: ContextEntry) -> None:
+    """Raise InputError if the session's pins would take more than a third of its budget: nothing can remove them."""
+    settings = session.settings
+    budget_tokens = settings.budget_for(lookup(one.model or None, source.models).window_tokens)
+    pins = sum(pin.entry.token_count for pin in _pins(source, one, session.id) if not pin.entry.meta("made_of"))
+    if pins + entry.token_count > budget_tokens / 3:
+        raise InputError(
+            f"pins would take {pins + entry.token_count:,} tokens, more than a third of the budget of {budget_tokens:,}: bring it back "
+            "once instead, or undo another pin"
+        )
 
 
 def _repeats(source: PageSource, one: WatchedSession, entry: ContextEntry) -> list[ContextEntry]:
@@ -148,5 +168,5 @@ def _say_by_hooks(source: PageSource, one: WatchedSession, session_id: str, ref:
         raise InputError("the recording does not hold this block any more; load the page again")
     text = mask(entry.content[: 2 * MOST_CHARACTERS]).text[:MOST_CHARACTERS]
     made = BroughtText(ref, label(mask(entry.what).text, _WHAT_CHARACTERS), text, now_ms(), stays=stays)
-    keep_brought(hooks.folder, [*(text for text in hooks.texts if text.ref != ref), made])
+    keep_brought(hooks.folder, lambda texts: [*(text for text in texts if text.ref != ref), made])
     return {"undo": ref, "by": "client"}

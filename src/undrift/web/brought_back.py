@@ -18,7 +18,7 @@ from undrift.web.watching import WatchedSession
 from undrift.window.decisions import Decisions
 from undrift.window.pinning import KINDS, unpinned_in
 
-__all__ = ["Brought", "HookTexts", "PIN_TYPE", "pinned_text"]
+__all__ = ["PIN_TYPE", "Brought", "HookTexts", "pinned_text"]
 
 PIN_TYPE: Literal["spec"] = "spec"
 """The type of a block that a person pins from the page."""
@@ -45,10 +45,14 @@ class Brought:
         held = {ref: pin for ref, pin in self._decisions.pins.items() if ref not in unpinned}
         self._back = {str(pin.meta("of")): ref for ref, pin in held.items() if pin.meta("made_of") == BACK}
         self._pins = {ref for ref, pin in held.items() if not pin.meta("made_of")}
+        decided = store.decided(session_id)
+        gone = {decision.entry_id for decision in decided if decision.kind == "pruned"}
+        self._gone = {str(d.detail.get("pin")) for d in decided if d.kind == "pinned" and d.entry_id in gone}
 
     def state(self, ref: str, entry: ContextEntry | None) -> Mapping[str, Any]:
         """Return ``back``: empty, ``waiting`` or ``sent``; and the references to undo it, and to undo its pin."""
         back = self._back.get(ref, "") if ref else ""
+        back = "" if back in self._gone else back  # it left again with a prune, and can be brought back again
         text = "" if entry is None else pinned_text(entry)
         pin = ref_of(self._session_id, f"pin:{ref_of(PIN_TYPE, text)}")
         return {
@@ -69,6 +73,7 @@ class HookTexts:
             if folder.is_dir() and not (folder / PURGED).exists():
                 self.folder = folder
         self.texts = () if self.folder is None else brought_texts(self.folder)
+        self._compacted_ms = max((bound.at_ms or 0 for bound in one.figures.boundaries), default=0)
 
     @property
     def is_here(self) -> bool:
@@ -78,7 +83,7 @@ class HookTexts:
     def state(self, ref: str) -> Mapping[str, Any]:
         """Return the state of a block; see `Brought.state`."""
         found = next((one for one in reversed(self.texts) if one.ref == ref), None)
-        if found is None:
-            return Brought.NONE
+        if found is None or (found.said_ms and not found.stays and found.said_ms < self._compacted_ms):
+            return Brought.NONE  # a compaction removed it again
         is_back = "sent" if found.said_ms else "waiting"
         return {"back": "" if found.stays else is_back, "back_pin": ref, "pin": ref if found.stays else ""}

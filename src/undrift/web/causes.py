@@ -20,8 +20,8 @@ from undrift.web.watching import WatchedSession
 
 __all__ = [
     "CAUSES",
-    "CausedPrompt",
     "REASONS",
+    "CausedPrompt",
     "Sums",
     "caused_prompts",
     "causes",

@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 
 from undrift import transcripts
+from undrift.core.window.sent_prompt import own_hash
 from undrift.errors import TranscriptError
 from undrift.values.window import ContextEntry
 from undrift.web.source import PageSource
 from undrift.web.watching import WatchedSession
 
-__all__ = ["entries_of"]
+__all__ = ["RecordedBlocks", "entries_of"]
 
 
 def entries_of(source: PageSource, one: WatchedSession) -> Sequence[ContextEntry]:
@@ -22,3 +23,16 @@ def _read(one: WatchedSession) -> Sequence[ContextEntry]:
             return transcripts.read(list(file), format=one.format).entries
     except (OSError, TranscriptError):
         return ()
+
+
+class RecordedBlocks:
+    """The blocks of a recording, by what the store knows of them."""
+
+    def __init__(self, entries: Sequence[ContextEntry]) -> None:
+        self._by_call = {(one.pair_id, one.meta("kind")): one for one in entries if one.pair_id}
+        self._by_hash = {hash_: one for one in entries if (hash_ := own_hash(one.content))}
+
+    def of(self, stored: ContextEntry) -> ContextEntry | None:
+        """Return the recorded block of a stored one: by its call, else by its text; two results may have the same text."""
+        call_id = (stored.pair_id or "").rpartition(":")[2]
+        return self._by_call.get((call_id, stored.meta("kind"))) or self._by_hash.get(own_hash(stored.content))

@@ -5,6 +5,7 @@ Law: only this machine is asked, and briefly: a gateway that does not answer at 
 
 import http.client
 import json
+import os
 import time
 from contextlib import closing
 from pathlib import Path
@@ -31,7 +32,7 @@ class OpenInGateways:
         """Return the figures of each open session; none without a gateway. An answer holds for 1.5 seconds."""
         now_s = time.monotonic()
         if now_s - self._found[0] >= _HOLDS_S:
-            found = [one for presence in known(self._home) for one in self._of(presence)]
+            found = [one for presence in known(self._home) if _is_ours(presence.pid) for one in self._of(presence)]
             self._found = (now_s, found)
         return self._found[1]
 
@@ -46,6 +47,16 @@ class OpenInGateways:
             return []
         rows = value.get("sessions") if isinstance(value, dict) else None
         return [row for row in rows if _is_row(row)] if isinstance(rows, list) else []
+
+
+def _is_ours(pid: int) -> bool:
+    """Tell whether a process runs and is this user's: else another one may listen in its place, and would get the token."""
+    try:
+        return pid > 0 and os.stat(f"/proc/{pid}").st_uid == os.getuid()  # noqa: PTH116
+    except (AttributeError, FileNotFoundError):
+        return not os.path.isdir("/proc/self") and pid > 0  # noqa: PTH112 - a system without it
+    except OSError:
+        return False
 
 
 def _is_row(row: Any) -> bool:

@@ -12,17 +12,16 @@ from undrift.core.text.refs import ref_of
 from undrift.core.text.safe_lines import label
 from undrift.core.text.secrets import mask
 from undrift.core.window.log import PLACED
-from undrift.core.window.sent_prompt import own_hash
 from undrift.errors import RecallError, StoreError
 from undrift.stores.contract import Store
 from undrift.values.window import ContextEntry, Decision
 from undrift.web.brought_back import Brought, HookTexts
-from undrift.web.entries import entries_of
+from undrift.web.entries import RecordedBlocks, entries_of
 from undrift.web.source import PageSource
 from undrift.web.used_again import UsedAgain
 from undrift.web.watching import WatchedSession
 
-__all__ = ["left", "left_rows", "our_ids", "why_of"]
+__all__ = ["left", "left_rows", "our_ids", "stored_entry", "why_of"]
 
 _WHY: Mapping[str, str] = {
     "budget": "The window had reached its budget{budget}. This was least likely to be needed again, of all that may leave.",
@@ -50,12 +49,13 @@ def left(source: PageSource, query: Mapping[str, str]) -> dict[str, Any]:
     with source.store(place) as store:
         rows = [*left_rows(source, one), *_compacted(one, entries)][:_MOST_ROWS]
         brought = {} if store is None else {id_: Brought(store, id_) for id_ in {row["session_id"] for row in rows}}
-        known = {own_hash(entry.content): entry for entry in entries}
+        recording = RecordedBlocks(entries)
         for row in rows:
             entry = row.pop("entry", None)
+            recorded = entry
             if entry is None and store is not None:
-                entry = _stored(store, row["ref"])
-            recorded = None if entry is None else known.get(own_hash(entry.content))
+                entry = stored_entry(store, row["ref"])
+                recorded = None if entry is None else recording.of(entry)
             row |= _shown(entry)
             row["place"] = "" if recorded is None else label(used.place(recorded), _LINE_CHARACTERS)
             row["pair"] = None if recorded is None else (recorded.pair_id, recorded.meta("kind"))
@@ -80,7 +80,7 @@ def left(source: PageSource, query: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _joined(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the rows without the calls whose results left too: the result stands for both, with the tokens of both."""
+    """Return the rows without the calls whose results left too: the row of the result is that of both, with the tokens of both."""
     results = {row["pair"][0]: row for row in rows if row["pair"] and row["pair"][1] == "result" and row["pair"][0]}
     found = []
     for row in rows:
@@ -176,7 +176,8 @@ def _compacted(one: WatchedSession, entries: Sequence[ContextEntry]) -> list[dic
     return rows
 
 
-def _stored(store: Store, ref: str) -> ContextEntry | None:
+def stored_entry(store: Store, ref: str) -> ContextEntry | None:
+    """Return the original of a block; None if it was destroyed, or is damaged."""
     try:
         return store.original(ref).entry if ref else None
     except (RecallError, StoreError):

@@ -32,7 +32,7 @@ from undrift.web.left import why_of
 from undrift.web.our_texts import OurTexts
 from undrift.web.source import PageSource
 from undrift.web.watching import WatchedSession
-from undrift.window.sent_recorder import records_in
+from undrift.window.sent_recorder import records_in, restored_in
 
 __all__ = ["prompt"]
 
@@ -91,39 +91,60 @@ def _as_sent(
             return None
         for session_id in filter(one.is_named, sent_sessions(place.records)):
             records = records_in(place.records, session_id)
-            record = _of_turn(records, one.figures.prompts, number)
-            items = None if record is None else prompt_at(records, record.sum)
-            if record is not None and items is not None:
-                return _found(store, session_id, record, items, entries)
+            chosen = _of_turn(records, one.figures.prompts, number, entries)
+            if chosen is not None:
+                restored = restored_in(place.records, session_id).get(chosen[0].sum, 0)
+                return _found(store, session_id, *chosen, entries, restored)
     return None
 
 
-def _of_turn(records: Sequence[SentRecord], prompts: Sequence[PromptUsage], number: int) -> SentRecord | None:
-    """Return the request that a turn's answer belongs to: the one sent before it whose size is nearest to its own."""
+def _of_turn(
+    records: Sequence[SentRecord], prompts: Sequence[PromptUsage], number: int, entries: Sequence[ContextEntry]
+) -> tuple[SentRecord, Sequence[SentItem]] | None:
+    """Return the request that a turn's answer belongs to.
+
+    Several may have been sent since the turn before. It is the one with the most texts that the recording has before the answer.
+    Equals differ by size: the nearest to the answer's own count is taken.
+    """
     usage = prompts[number - 1]
     at_ms, before = usage.ended_ms or usage.at_ms or 0, prompts[number - 2] if number > 1 else None
     since_ms = 0 if before is None else before.at_ms or 0
-    sent = [one for one in records if since_ms <= one.at_ms <= at_ms][-_LOOKED_AT:]
-    return min(sent, key=lambda one: abs(one.tokens - usage.prompt_tokens), default=None)
+    earlier = {own_hash(entry.content) for entry in entries if (entry.meta("line") or 0) < usage.line}
+    found = []
+    for record in [one for one in records if since_ms <= one.at_ms <= at_ms][-_LOOKED_AT:]:
+        items = prompt_at(records, record.sum)
+        if items is not None:
+            marks = (mark for item in items for mark in item.given or ())
+            known = sum(hash_of(parts_of(mark)[0]) in earlier for mark in marks)
+            found.append((known, -abs(record.tokens - usage.prompt_tokens), record, items))
+    best = max(found, key=lambda one: one[:2], default=None)
+    return None if best is None else best[2:]
 
 
 def _found(
-    store: Store, session_id: str, record: SentRecord, items: Sequence[SentItem], entries: Sequence[ContextEntry]
+    store: Store,
+    session_id: str,
+    record: SentRecord,
+    items: Sequence[SentItem],
+    entries: Sequence[ContextEntry],
+    restored: int,
 ) -> dict[str, Any]:
-    known = {own_hash(entry.content): entry for entry in entries}
+    """Return the prompt. `restored`: how many notes of the client the gateway replaced by their files behind the count."""
+    known = {hash_: entry for entry in entries if (hash_ := own_hash(entry.content))}
     about = {_short(d.entry_id): d for d in store.decisions(session_id).values()}
     rows = list(_rows(items, known, about, OurTexts(store, session_id)))
     unread = sum(item.marks is None for item in items)
     unseen = [row for row in rows if row.status == "unseen"]
+    counts = _counts(rows)
     return {
         "session_id": session_id,
         "is_checked": True,
-        "is_whole": not (unseen or unread),
+        "is_whole": not (unseen or unread or restored),
         "sum": record.sum,
         "at_ms": record.at_ms,
         "tokens": record.tokens,
         "beside_tokens": record.fixed_tokens,
-        "counts": _counts(rows),
+        "counts": counts | {"unseen": counts["unseen"] + restored},
         "unseen_characters": sum(size_of(row.mark) for row in unseen),
         "added_characters": sum(_added(row.mark) for row in rows if row.status != "left"),
         "unread_messages": unread,

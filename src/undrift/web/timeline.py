@@ -88,5 +88,5 @@ def _prunes(left: list[dict[str, Any]], prompts: tuple[PromptUsage, ...]) -> Ite
         batches.setdefault(row["at_ms"], []).append(row)
     for at_ms, rows in sorted(batches.items()):
         saved = sum(row["tokens_saved"] for row in rows)
-        text = f"{len(rows):,} blocks left, {saved:,} tokens"
+        text = f"{len(rows):,} calls and results were removed, {saved:,} tokens"
         yield {"kind": "prune", "turn": bisect_left(times, at_ms) + 1, "at_ms": at_ms, "text": text}

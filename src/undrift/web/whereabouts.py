@@ -4,14 +4,13 @@ Law: the recording says what was read; what left is that of the view of what lef
 """
 
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from undrift.core.text.safe_lines import label
-from undrift.core.window.sent_prompt import own_hash
-from undrift.errors import RecallError, StoreError
-from undrift.web.entries import entries_of
-from undrift.web.left import left_rows
+from undrift.values.window import ContextEntry
+from undrift.web.entries import RecordedBlocks, entries_of
+from undrift.web.left import left_rows, stored_entry
 from undrift.web.source import PageSource
 from undrift.web.used_again import UsedAgain
 from undrift.web.watching import WatchedSession
@@ -35,7 +34,7 @@ def whereabouts(source: PageSource, query: Mapping[str, str]) -> dict[str, Any]:
     used, found = UsedAgain(one, entries), []
     cut = one.figures.boundaries[-1].line if one.figures.boundaries else 0
     lines = [prompt.line for prompt in one.figures.prompts]
-    gone = _gone(source, one) if words else frozenset()
+    gone = _removed(source, one, entries) if words else frozenset()
     for entry in reversed(entries) if words else ():
         line, place = entry.meta("line"), used.place(entry)
         text = f"{entry.what} {place}\n{entry.content}".lower()
@@ -46,7 +45,7 @@ def whereabouts(source: PageSource, query: Mapping[str, str]) -> dict[str, Any]:
                 "what": label(entry.what, _WHAT_CHARACTERS),
                 "place": label(place, _WHAT_CHARACTERS),
                 "turn": turn if (turn := bisect_right(lines, line) + 1) <= len(lines) else None,
-                "is_here": line > cut and own_hash(entry.content) not in gone,
+                "is_here": line > cut and entry.id not in gone,
             }
         )
         if len(found) == _MOST:
@@ -54,15 +53,13 @@ def whereabouts(source: PageSource, query: Mapping[str, str]) -> dict[str, Any]:
     return {"found": found, "turns": len(lines)}
 
 
-def _gone(source: PageSource, one: WatchedSession) -> frozenset[str]:
-    """Return the hashes of what undrift removed as a whole."""
-    rows = left_rows(source, one)
-    hashes = set()
+def _removed(source: PageSource, one: WatchedSession, entries: Sequence[ContextEntry]) -> frozenset[str]:
+    """Return the ids of the recorded blocks that undrift removed as a whole."""
+    recording, ids = RecordedBlocks(entries), set()
     with source.store(source.place_of(one)) as store:
-        for row in rows:
-            if store is not None and row["kind"] == "pruned" and row["ref"]:
-                try:
-                    hashes.add(own_hash(store.original(row["ref"]).entry.content))
-                except (RecallError, StoreError):
-                    continue
-    return frozenset(hashes)
+        for row in left_rows(source, one):
+            if store is not None and row["kind"] in ("pruned", "evicted"):
+                stored = stored_entry(store, row["ref"])
+                found = None if stored is None else recording.of(stored)
+                ids |= set() if found is None else {found.id}
+    return frozenset(ids)

@@ -8,7 +8,6 @@ from undrift.core.rules.ban_words import words_in
 from undrift.core.rules.targets import Target
 
 __all__ = [
-    "Clause",
     "GOOD_STARTS",
     "IN_CODE",
     "I_RUN",
@@ -18,6 +17,7 @@ __all__ = [
     "MY_VERBS",
     "SMALL",
     "SURE_STARTS",
+    "Clause",
     "Said",
 ]
 

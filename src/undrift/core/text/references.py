@@ -10,8 +10,8 @@ from typing import Literal
 __all__ = [
     "LINE_CHARACTERS",
     "NAME_CANDIDATE",
-    "NameTable",
     "RARE_MENTIONS",
+    "NameTable",
     "Reference",
     "decoded_call",
     "line_number",

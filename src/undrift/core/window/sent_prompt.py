@@ -11,6 +11,7 @@ from typing import Any
 
 __all__ = [
     "ID_CHARACTERS",
+    "PURGED_MARK",
     "SentItem",
     "SentRecord",
     "block_mark",
@@ -21,6 +22,9 @@ __all__ = [
     "prompt_at",
     "size_of",
 ]
+
+PURGED_MARK = f"p{'0' * 16}0"
+"""Stands for a block whose text was purged."""
 
 ID_CHARACTERS = 12
 """So much of a chain id tells the items of one session apart."""

@@ -13,12 +13,12 @@ import {show as left} from "./left.js";
 import {show as prompt} from "./prompt.js";
 import {show as bill} from "./bill.js";
 import {ofSession as sessionTasks, show as tasks} from "./tasks.js";
-import {show as memory} from "./memory.js";
+import {badged, show as memory} from "./memory.js";
 
 const main = document.querySelector("main");
 const VIEWS = {__proto__: null, bill, find, memory, original, tasks};
 const OF_SESSION = {__proto__: null, "": session, compactions, left, tasks: sessionTasks, turn: prompt};
-let newest = null, open = null;
+let newest = null, open = null, conflicts = 0;
 
 /** A part of an address, decoded; a broken one is no error. */
 const plain = part => new URLSearchParams(`part=${part.replaceAll("&", "%26").replaceAll("+", "%2B")}`).get("part");
@@ -37,6 +37,8 @@ async function navigate(isFirst) {
   for (const link of document.querySelectorAll("nav [data-view]")) {
     link.ariaCurrent = link.dataset.view === route.name ? "page" : null;
   }
+  const box = document.querySelector(".search input");
+  if (route.name !== "find" && document.activeElement !== box) box.value = "";
   main.replaceChildren(root);
   main.ariaBusy = "true";
   try {
@@ -79,6 +81,7 @@ sharing(document.querySelector("#share"), main);
 helped(document.querySelector("#keys"));
 addEventListener("hashchange", () => navigate(false));
 follow(value => {
+  if (value.conflicts !== conflicts) badged((conflicts = value.conflicts));
   newest = value;
   open?.update?.(value);
 }, said);

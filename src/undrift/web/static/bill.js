@@ -12,16 +12,17 @@ const ROWS = 12;
 const HALVES = new Set(["project", "model"]);
 const DAY_MS = 86_400_000;
 const FOOT = "Days are in UTC. All: the last 366 days.";
+const LOSS = "So far prunes cost more than they saved: each rewrites the prompt once, and pays later.";
 const COUNTED = [
   "What was paid for the prompts, against the price of sending everything, by the usage of each answer.",
-  " Rewrites are what undrift’s prunes made the provider write again. Fetched again is what left and was read once more.",
+  " Rewrites are what undrift’s prunes made the provider write again. Fetched again is what was removed and read once more.",
 ];
 
 export async function show(root, {key: days, now, signal}) {
   const chosen = SPANS.some(([one]) => one === days) ? days : "7";
   const link = ([one, text]) => h("a", {href: `#/bill/${one}`, "aria-current": one === chosen ? "page" : null}, text);
   const status = h("p.soft", {role: "status"}, "Adding up…"), place = h("div.bill");
-  root.append(heading("Bill"), h("nav.tabs", {"aria-label": "Days"}, SPANS.map(link)), status, place);
+  root.append(heading("Bill"), h("nav.tabs", {"aria-label": "Days"}, SPANS.map(link)), chosen === "366" ? "" : soft("Older sessions are under All."), status, place);
   const slots = new Map();
   const take = async () => {
     const found = await ask("bill", signal, {days: chosen});
@@ -137,11 +138,12 @@ function balance(found) {
     return section(title, h("p", "undrift manages no window yet: ", command, " starts Claude Code behind its gateway."));
   }
   const {saved, rewrites, fetched, open, total, is_usd: isUsd} = found, said = isUsd ? money : number;
-  const rows = [["saved", saved], ["rewrites", -rewrites], ["fetched again", -fetched], ["prunes without an answer yet", -open], ["balance", total]];
+  const rows = [["saved", saved], ["rewrites", -rewrites], ["fetched again", -fetched], ["prunes that no answer has priced yet", -open], ["balance", total]];
   const heads = [["part", "grow"], [isUsd ? "US dollars" : "tokens at the input price", "figures"]];
   return section(
     title,
     h("p.figure", h(total < 0 ? "b.bad" : "b.good", said(total)), ` in ${count(found.sessions, "session")}, of all time`),
+    total < 0 && h("p", LOSS),
     soft(found.text),
     h("details", h("summary", "How it is counted"), h("p", COUNTED), table("The balance", heads, rows.map(([name, value]) => [name, said(value)]))),
   );

@@ -1,7 +1,7 @@
 // What prompts cost and why: the causes, the dearest prompts, and how each cause is counted.
 // Law: the causes sum up to the price; a cause that is not known has a word, no figure.
 
-import {ask, count, h, moment, money, number, share, soft, table, tokens} from "./dom.js";
+import {ask, button, count, finely, h, moment, money, number, share, soft, table, tokens} from "./dom.js";
 import {address, bar, onTurn, renew, swatch} from "./parts.js";
 
 export const CAUSES = [
@@ -24,6 +24,7 @@ const COUNTED = [
   ["results read again", "Results in the 30 calls after a compaction that had been read before it, by half or more. An estimate: characters / 4."],
   ["cache written again", "The first prompt after a compaction, and each that read less than half of what stood in the cache."],
 ];
+const ELSEWHERE = {tools: "in the other rows", fetched: "in new work"};
 const FOOT = "Prompts alone, without answers and sub-agents. A token that was not read has the mean price of those in its prompt.";
 
 const HEADS = [["cause", "grow"], ["tokens", "figures wide"], ["share", "figures"], ["price", "figures"]];
@@ -37,13 +38,13 @@ export function causesPart(title, found, ...more) {
   const cells = ([name, text]) => {
     const one = causes[name], value = valueOf(one);
     const known = value !== null && value !== undefined;
-    return [h("span", swatch(name), text, reasons(name, found)), one.tokens === null ? "not known" : tokens(one.tokens),
-      known ? share(value, whole) : "", known ? money(one.usd) : "not known"];
+    return [h("span", swatch(name), text, reasons(name, found)), one.tokens === null ? "" : tokens(one.tokens),
+      known ? share(value, whole) : "", known ? finely(one.usd, usd) : ELSEWHERE[name]];
   };
   const rest = unpriced > 0 && unpriced < prompts && `, ${number(unpriced)} of them without a price`;
   return h(
     "section.card.causes",
-    h("h2", title),
+    h("h2", {tabindex: "-1"}, title),
     h("p.figure", h("b", money(usd)), ` for ${count(prompts, "prompt")}`, rest, `, ${tokens(found.tokens)} tokens`),
     bar(sizesOf(causes, valueOf), {"aria-hidden": "true"}),
     table(title, HEADS, CAUSES.map(cells)),
@@ -53,17 +54,25 @@ export function causesPart(title, found, ...more) {
   );
 }
 
-function reasons(name, {rewritten}) {
+/** What most of a price was for, as a button that leads there. */
+export function mostly({usd, tokens: all, causes}, go) {
+  const valueOf = name => (usd === null ? causes[name].tokens : causes[name].usd) ?? 0, whole = usd ?? all;
+  const [name, text] = CAUSES.reduce((most, one) => (valueOf(one[0]) > valueOf(most[0]) ? one : most));
+  const part = valueOf(name);
+  return whole > 0 ? button(`${part * 2 >= whole ? "mostly" : "most of it"} ${text}, ${share(part, whole)}`, go, ".link") : "";
+}
+
+function reasons(name, {rewritten, usd: whole}) {
   if (name !== "rewritten") return null;
   const one = ([reason, {prompts, tokens: size, usd}]) =>
-    prompts > 0 && h("li", `${count(prompts, "prompt")} ${REASONS[reason]}, ${usd === null ? `${tokens(size)} tokens` : money(usd)}`);
+    prompts > 0 && h("li", `${count(prompts, "prompt")} ${REASONS[reason]}, ${usd === null ? `${tokens(size)} tokens` : finely(usd, whole)}`);
   return h("ul.soft", Object.entries(rewritten).map(one));
 }
 
 function missing({unknown, prompts}) {
   const said = [
-    unknown.tools > 0 && `In ${number(unknown.tools)} of ${count(prompts, "prompt")} system prompt and tools cannot be told from the other causes.`,
-    unknown.fetched > 0 && `In ${number(unknown.fetched)} of ${count(prompts, "prompt")} results read again are counted as new work.`,
+    unknown.tools > 0 && unknown.tools < prompts && `In ${number(unknown.tools)} of ${count(prompts, "prompt")} system prompt and tools are in the other rows.`,
+    unknown.fetched > 0 && unknown.fetched < prompts && `In ${number(unknown.fetched)} of ${count(prompts, "prompt")} results read again are counted as new work.`,
   ].filter(Boolean);
   return said.length ? soft(said.join(" ")) : null;
 }
@@ -72,17 +81,18 @@ function dearest({dearest: rows}, key) {
   if (!rows.length) return null;
   const why = row => `${money(row.cause_usd)} ${NAMES[row.cause]}${row.reason ? `, ${REASONS[row.reason].split(":")[0]}` : ""}`;
   const turn = row => h("a", {href: address(key, `turn/${row.turn}`)}, number(row.turn));
-  const cells = row => [turn(row), why(row), moment(row.at_ms), money(row.usd)];
+  const cells = row => [turn(row), why(row), moment(row.at_ms), finely(row.usd, rows[0].usd)];
   const heads = [["turn", "figures"], ["most of it", "grow"], ["when", "figures wide"], ["price", "figures"]];
   return [h("h3", "The dearest prompts"), table("The dearest prompts", heads, rows.map(cells))];
 }
 
-/** What a session cost and why; empty until a prompt is recorded. `update` of it takes the live sessions. */
-export function sessionCauses(key, signal) {
+/** What a session cost and why; empty until a prompt is recorded. `heard` gets it too; `update` takes the live sessions. */
+export function sessionCauses(key, signal, heard) {
   const made = h("div");
   const take = async () => {
     const found = await ask("causes", signal, {key});
     renew(made, found.prompts > 0 && causesPart("What it cost, and why", found, dearest(found, key)));
+    if (found.prompts) heard?.(found);
   };
   take().catch(() => {});
   made.update = onTurn(key, signal, take);

@@ -62,6 +62,7 @@ async function answered(path, options) {
     throw new Error("undrift does not answer. Is `undrift web` still running?");
   }
   const value = await answer.json().catch(() => ({}));
+  options.signal?.throwIfAborted();
   if (!answer.ok) throw new Error(value.error ?? `undrift answered with ${answer.status}`);
   return value;
 }
@@ -80,6 +81,13 @@ export function money(usd) {
   const size = Math.abs(usd), sign = usd < 0 ? "-" : "";
   if (size > 0 && size < 0.005) return `${sign}<$0.01`;
   return `${sign}$${size.toLocaleString("en-US", {minimumFractionDigits: 2, maximumFractionDigits: 2})}`;
+}
+
+/** A price with so many digits that a part of `whole` can be told from the next. */
+export function finely(usd, whole = usd) {
+  const size = Math.abs(usd ?? 0);
+  if (!size || Math.abs(whole ?? 0) >= 10) return money(usd);
+  return size < 0.00005 ? "<$0.0001" : `${usd < 0 ? "-" : ""}$${size.toFixed(4)}`;
 }
 
 /** "$0.0012 a turn"; nothing for no price or next to none. */
@@ -110,6 +118,9 @@ const DAY = new Intl.DateTimeFormat("en-GB", {day: "numeric", month: "short", ye
 /** The last moment that has a date; the time of a stranger's record may be any number. */
 const LAST_MS = 8.64e15;
 
+/** "28 Nov 2026". */
+export const day = ms => (ms <= LAST_MS ? DAY.format(ms) : "no day");
+
 export const isToday = ms => ms <= LAST_MS && DAY.format(ms) === DAY.format(Date.now());
 
 /** A time of today with its seconds, or a day with its time. */
@@ -133,6 +144,9 @@ export function table(caption, heads, rows, kind = "") {
   const lines = [h("thead", h("tr", head)), h("tbody", body)];
   return h("table", {class: kind}, h("caption.hidden", caption), lines);
 }
+
+/** Whether a key is meant for a field, a dialog or the browser, not for the page. */
+export const isTaken = event => event.ctrlKey || event.metaKey || (event.altKey && /\w/.test(event.key)) || event.target.closest?.("input, textarea, select, dialog");
 
 const WAIT_MS = 130;
 

@@ -1,8 +1,9 @@
 // The views of a search and of one original, a page at a time.
 // Law: a query is text in the address and nothing else; words are marked by elements, never by markup.
 
-import {ask, button, code, count, failure, h, heading, moment, number, own, pages, section, soft, table, tokens} from "./dom.js";
-import {address, clientOf, projectOf, titled} from "./parts.js";
+import {ask, button, code, count, failure, h, heading, isTaken, moment, number, own, pages, section, soft, table, tokens} from "./dom.js";
+import {SAID_BY} from "./memory_line.js";
+import {address, clientOf, leftAddress, projectOf, titled} from "./parts.js";
 
 const ROWS = 20;
 const LINES_AT_ONCE = 8;
@@ -23,8 +24,7 @@ export function searching(form) {
     location.hash = searchAddress(box.value.trim());
   });
   addEventListener("keydown", event => {
-    const isField = event.target.closest?.("input, textarea, select, [contenteditable], dialog");
-    if (event.key !== "/" || isField || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key !== "/" || isTaken(event)) return;
     event.preventDefault();
     box.focus();
     box.select();
@@ -52,17 +52,15 @@ export async function show(root, {key: query, now, signal}) {
   root.append(...sections, sessions.length ? inLeft(sessions, asked) : "", groups.length ? "" : hints());
 }
 
-/** The way into what left the newest windows, which alone have what clients compacted. */
+/** The way into what was removed from the newest windows, which alone have what clients compacted. */
 function inLeft(sessions, words) {
   const link = one => h("li", h("a", {href: leftAddress(one.key, words)}, own(titled(one))), h("span.soft", own(` ${projectOf(one)} · ${moment(one.last_ms)}`)));
   return section(
     "Did a session forget it?",
-    soft("Look in what left its window, also through the client’s own compactions:"),
+    soft("Look in what was removed from its window, also by the client’s own compactions:"),
     h("ul.brief", sessions.slice(0, NEWEST).map(link)),
   );
 }
-
-const leftAddress = (key, words) => address(key, `left/${encodeURIComponent(words)}`);
 
 function go(part) {
   part.scrollIntoView();
@@ -75,7 +73,7 @@ function hints() {
   const link = text => h("li", h("a", {href: searchAddress(text)}, text));
   return h(
     "div.card",
-    h("p", "Looks for words in the names of sessions, projects and models, in memories, and in texts that left a window."),
+    h("p", "Looks for words in the names of sessions, projects and models, in memories, and in texts that were removed from a window."),
     h("ul.examples", EXAMPLES.map(link)),
     soft("A reference, an id of a memory or the key of a session finds just that. Recordings themselves are not searched."),
   );
@@ -101,7 +99,7 @@ function memoryRow(one, mark) {
   const link = h("a", {href: `#/memory/${encodeURIComponent(one.id)}`}, own(mark(one.text)));
   const place = one.scope === "user" ? "every project" : own(one.project || "no project");
   const type = one.type.replaceAll("_", " ");
-  return row(link, null, [one.is_superseded && h("b", "superseded · "), one.is_near && "a similar meaning · ", place, ` · ${type}, trust ${one.trust} · ${moment(one.at_ms)}`]);
+  return row(link, null, [one.is_superseded && h("b", "superseded · "), one.is_near && "a similar meaning · ", place, ` · ${type}, ${SAID_BY[one.trust] ?? one.trust} · ${moment(one.at_ms)}`]);
 }
 
 function originalRow(one, mark, asked) {
@@ -134,8 +132,16 @@ export async function original(root, {key: project, tab: ref, words, signal}) {
     const found = await ask("original", signal, {project, ref, q: words, page});
     place.replaceChildren(...drawn(found, words, to => load(to, true).catch(error => failed(place, error))));
     if (isAsked) place.querySelector("#text").focus();
+    return found;
   };
-  await load(1, false);
+  const found = await load(1, false);
+  if (!found.place && found.session_key) named(place, found, signal).catch(() => {});
+}
+
+/** Write which file or command it is of; its session's list knows it. */
+async function named(place, {session_key: key, ref}, signal) {
+  const {rows} = await ask("left", signal, {key}), row = rows.find(one => one.ref === ref);
+  if (row?.place) place.querySelector("#place").replaceChildren(code(row.place));
 }
 
 function failed(place, error) {
@@ -150,18 +156,20 @@ function drawn(found, words, go) {
   const session = found.session_key && [" · ", h("a", {href: address(found.session_key)}, "its session")];
   const about = soft(own(found.project || "no project"), ` · ${tokens(found.tokens)} tokens${found.at_ms ? ` · ${moment(found.at_ms)}` : ""}`, session);
   const saved = found.tokens_saved ? ` It saved ${number(found.tokens_saved)} tokens.` : "";
-  const left = found.kind && h("p", `${capital(found.kind)}: ${found.reason}.${saved}`);
+  const reason = `${capital(found.kind)}: ${found.reason}.${saved}`;
+  const left = found.kind && (found.why ? [h("p", found.why), h("details", h("summary", "in figures"), soft(own(reason)))] : h("p", own(reason)));
+  const back = found.kind && found.session_key && h("p", h("a", {href: leftAddress(found.session_key, found.ref)}, "Bring it back, pin or purge it"));
   const masked = found.masked > 0 && h("p.note", `${count(found.masked, "secret")} in it ${found.masked === 1 ? "was" : "were"} masked.`);
   const part = found.pages > 1 ? `part ${number(found.page)} of ${number(found.pages)}, from line ${number(found.first_line)}` : "";
   const size = h("span", {role: "status"}, [count(found.characters, "character"), part].filter(Boolean).join(" · "));
-  const back = found.page > 1 && button("Show the part before", () => go(found.page - 1));
+  const before = found.page > 1 && button("Show the part before", () => go(found.page - 1));
   const on = found.page < found.pages && button("Show the next part", () => go(found.page + 1));
   return [
-    h("header", h("p.eyebrow", h("a", {href: searchAddress(words)}, "Find"), " / original ", h("code", found.ref)), heading(own(capital(found.what))), about, left),
+    h("header", h("p.eyebrow", h("a", {href: searchAddress(words)}, "Find"), " / original ", h("code", found.ref)), heading(own(capital(found.what))), h("p", {id: "place"}, found.place && code(found.place)), about, left, back),
     masked,
     found.lines.length > 0 && linesOf(found, mark, go),
     h("section.card", {"aria-label": "The text", id: "text", tabindex: "-1"}, h("h2", "The text"), h("pre", {dir: "auto"}, found.text)),
-    h("p.pager", back, on, size),
+    h("p.pager", before, on, size),
   ].filter(Boolean);
 }
 

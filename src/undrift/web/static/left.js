@@ -1,17 +1,20 @@
-// The view of what left a session's window: why, what that saved, whether it was read again, and the way back.
+// The view of what was removed from a session's window: why, what that saved, whether it was read again, and the way back.
 // Law: a row shows what is on disk; an action is the server's. A purge needs two clicks.
 
-import {aTurn, act, ask, button, buttonOf, code, count, filterBox, h, moment, number, own, pages, section, soft, tokens, wordsOf} from "./dom.js";
-import {address, liveTop, modal, onTurn, renew} from "./parts.js";
+import {aTurn, act, ask, button, buttonOf, code, count, filterBox, h, moment, number, own, pages, section, soft, wordsOf} from "./dom.js";
+import {stepping} from "./keys.js";
+import {address, leftAddress, liveTop, modal, onTurn, renew} from "./parts.js";
 import {originalAddress} from "./find.js";
 
 const ROWS = 50;
 const GONE = "no longer stored";
+const ACTS = [["Bring back", "once, into the next prompt"], ["Pin", "in every prompt from now on"], ["Purge", "destroys undrift’s copy for good"]];
 
 export async function show(root, {key, words, now, signal}) {
   const [{session}, found] = await Promise.all([ask("session", signal, {key}), ask("left", signal, {key})]);
   const view = new LeftView(session, signal, words), head = liveTop(session, "left", signal);
-  root.append(head, section("What left the window", view.body));
+  root.append(head, section("Removed from the window", view.body));
+  stepping(view.list, ".memories > li", signal);
   const update = onTurn(key, signal, () => view.load());
   if (now) update(now);
   view.take(found);
@@ -28,6 +31,7 @@ class LeftView {
     this.body = h("div");
     this.list = h("div");
     this.status = h("p.soft", {role: "status"});
+    this.told = h("div");
     this.filter = filterOf(this, words);
   }
 
@@ -39,19 +43,49 @@ class LeftView {
     if (JSON.stringify(found) === JSON.stringify(this.found)) return;
     this.found = found;
     this.texts = found.rows.map(textOf);
-    const wanted = found.count ? [this.filter, noWay(this), this.status, this.list].filter(Boolean) : empty(this.session);
-    if (!found.count || wanted.length !== this.body.children.length) this.body.replaceChildren(...wanted);
-    if (found.count) this.draw(this.shown?.from);
+    this.told.replaceChildren(found.count ? told(this) : empty(this.session));
+    const wanted = found.count ? [this.told, this.filter, this.status, this.list] : [this.told, this.list];
+    if (wanted.length !== this.body.children.length) this.body.replaceChildren(...wanted);
+    if (found.count || this.words.length) this.draw(this.shown?.from);
   }
 
   draw(from = 0) {
-    const has = (row, n) => this.words.every(word => this.texts[n].includes(word)) && (!this.isOnlyAgain || row.used_again_turn !== null);
+    const has = (row, n) => this.words.every(word => fits(word, row, this.texts[n])) && (!this.isOnlyAgain || row.used_again_turn !== null);
     const rows = this.found.rows.filter(has), sum = rows.reduce((all, row) => all + row.tokens_saved, 0);
     const isAll = rows.length === this.found.rows.length;
-    this.status.textContent = isAll ? summed(this.found) : `${count(rows.length, "block")} of ${number(this.found.rows.length)}, ${tokens(sum)} tokens`;
+    this.status.textContent = isAll ? summed(this.found) : !rows.length ? "" : `${count(rows.length, "block")} of ${number(this.found.rows.length)}, ${count(sum, "token")}`;
     const drawn = some => h("ul.memories", some.map(row => rowOf(this, row)));
-    this.shown = rows.length ? pages(rows, ROWS, drawn, "block", from < rows.length ? from : 0) : h("p.empty", this.words.length ? "No block that left has these words." : "No block was read again.");
+    this.shown = rows.length ? pages(rows, ROWS, drawn, "block", from < rows.length ? from : 0) : this.none();
     renew(this.list, this.shown);
+  }
+
+  /** What stands in the place of an empty list: where the words are. */
+  none() {
+    const turn = this.words.find(word => TURN.test(word));
+    if (turn && this.words.length === 1) return h("p.empty", `No block was removed before turn ${TURN.exec(turn)[1]}.`);
+    if (!this.words.length || this.isOnlyAgain) return h("p.empty", this.words.length ? "No block with these words was read again." : "No block was read again.");
+    const place = h("div.empty", {role: "status"}, "No removed block has these words here. Looking in the recording…");
+    const q = this.words.filter(word => !TURN.test(word)).join(" ");
+    ask("whereabouts", this.signal, {key: this.session.key, q}).then(
+      found => place.replaceChildren(...where(this, found)),
+      error => this.signal.aborted || place.replaceChildren(error.message),
+    );
+    return place;
+  }
+
+  /** Show the rows of a place. */
+  named(place) {
+    const box = this.filter.querySelector("#filter");
+    box.value = place;
+    this.look(wordsOf(place));
+    box.focus();
+  }
+
+  /** Look for other words; the address goes along. */
+  look(words) {
+    this.words = words;
+    history.replaceState(null, "", words.length ? leftAddress(this.session.key, words.join(" ")) : address(this.session.key, "left"));
+    this.draw();
   }
 
   /** Carry out an action on a row; beside it stands what was done, or why not. */
@@ -76,23 +110,39 @@ class LeftView {
 
 const idOf = row => `${row.by}-${row.session_id}-${row.ref}`;
 
-const textOf = row => `${row.reason} ${row.kind} ${row.what} ${row.line} ${row.ref}`.toLowerCase();
+const textOf = row => [row.what, row.place, row.why, row.reason, row.kind, row.line, row.ref].join(" ").toLowerCase();
+
+const TURN = /^turn:(\d+)$/;
+
+/** `turn:20` fits what was removed before that turn; another word the row's texts. */
+const fits = (word, row, text) => (TURN.test(word) ? row.left_turn === Number(TURN.exec(word)[1]) : text.includes(word));
+
+/** Where the words of a search are, if no row has them: a sentence for each text that has them. */
+function where(view, {found, turns}) {
+  if (!found.length) return [h("p", "Nothing in this session’s recording has these words.")];
+  const prompt = n => h("a", {href: address(view.session.key, `turn/${n}`)}, `turn ${number(n)}`);
+  const one = ({what, place, turn, is_here: isHere}) => {
+    const since = turn ? [/^result/.test(what) ? "read in " : "written in ", prompt(turn)] : "not sent yet";
+    const shown = !isHere && place && view.found.rows.some(row => row.place === place) && button("Show why", () => view.named(place), ".link");
+    const said = isHere ? " is still in the window: " : shown ? " was removed; its row shows its first line alone. It was " : " is not in the window any more. It was ";
+    return h("li", h("b", own(place || what)), said, since, ". ", shown);
+  };
+  return [h("ul.whole", found.map(one)), turns > 0 && h("p", h("a", {href: address(view.session.key, `turn/${turns}`)}, "Open the newest prompt"))].filter(Boolean);
+}
 
 function empty({client}) {
   const command = h("code", `undrift wrap ${client === "codex" ? "codex" : "claude"}`);
-  return [h("p", "Nothing left this window so far."), soft("undrift’s gateway keeps a window small: ", command, " starts one.")];
+  return h("div", h("p", "Nothing was removed from this window so far."), soft("undrift’s gateway keeps a window small: ", command, " starts one."));
 }
 
-/** What to do where nothing can say a text to the agent. */
-const noWay = ({found, session}) =>
-  !found.can_bring_back &&
-  h("p.note", "To bring something back: ", h("code", `undrift install ${session.client || "claude"}`), ", then send a message in this session.");
+/** What the actions do; or what to do where nothing can say a text to the agent. */
+const told = ({found, session}) =>
+  found.can_bring_back
+    ? soft(ACTS.map(([name, text]) => [h("b", name), `: ${text}. `]))
+    : h("p.note", "To bring something back: ", h("code", `undrift install ${session.client || "claude"}`), ", then send a message in this session.");
 
 function filterOf(view, words) {
-  const box = filterBox("Look for", "words, file, tool or reason", words, found => {
-    view.words = found;
-    view.draw();
-  });
+  const box = filterBox("Look for", "words, file or turn:20", words, found => view.look(found));
   const onchange = event => {
     view.isOnlyAgain = event.target.checked;
     view.draw();
@@ -102,21 +152,24 @@ function filterOf(view, words) {
 
 function summed({rows, count: whole, tokens: sum, used_again: again}) {
   const more = whole > rows.length ? ` The newest ${number(rows.length)} are listed.` : "";
-  return `${count(whole, "block")} left, ${tokens(sum)} tokens fewer in the window; ${number(again)} read again.${more}`;
+  return `${count(whole, "block")} ${whole === 1 ? "was" : "were"} removed, ${count(sum, "token")}; ${number(again)} read again.${more}`;
 }
 
 function rowOf(view, row) {
   const {key} = view.session, isStored = row.what !== GONE, id = idOf(row);
   const name = own(row.what || row.kind), isLink = row.by === "undrift" && row.ref && isStored;
   const again = row.used_again_turn;
-  const figures = [count(row.tokens_saved, "token"), aTurn(row.usd_a_turn), moment(row.at_ms)].filter(Boolean).join(" · ");
+  const turn = row.left_turn && [" · removed before ", h("a", {href: address(key, `turn/${row.left_turn}`)}, `turn ${number(row.left_turn)}`)];
+  const figures = [count(row.tokens_saved, "token"), aTurn(row.usd_a_turn), row.at_ms && moment(row.at_ms)].filter(Boolean).join(" · ");
+  const reason = own(row.reason || row.kind);
   const readAgain = again !== null && [" · ", h("b", "read again in ", h("a", {href: address(key, `turn/${again}`)}, `turn ${number(again)}`))];
   const what = h(
     "div.what",
-    h("p.said", isLink ? h("a", {href: originalAddress(view.found.project_key, row.ref)}, name) : h("b", name)),
+    h("p.said", isLink ? h("a", {href: originalAddress(view.found.project_key, row.ref)}, name) : h("b", name), row.place && [" · ", h("b", own(row.place))]),
     row.line && code(row.line),
     row.why && h("p", row.why),
-    soft(own(row.reason || row.kind), ` · ${figures}`, readAgain),
+    soft(row.why ? figures : [reason, ` · ${figures}`], turn, readAgain),
+    row.why && row.reason && h("details", h("summary", "in figures"), soft(reason)),
     stateOf(view, row, id),
   );
   return h("li", {id, tabindex: "-1"}, h("div.line", what, row.ref && isStored && actsOf(view, row, id)));

@@ -2,7 +2,7 @@
 // Law: nothing is judged here. A change is the server's, and the page then shows what is on disk.
 
 import {act, ask, button, count, failure, filterBox, h, heading, moment, number, own, pages, soft} from "./dom.js";
-import {facts, keyOf, line, named, short, whole} from "./memory_line.js";
+import {SAID_BY, facts, keyOf, line, named, short, whole} from "./memory_line.js";
 import {tile} from "./parts.js";
 
 const ROWS = 50;
@@ -44,6 +44,8 @@ class MemoryView {
     this.found = found;
     this.byKey = new Map(found.rows.map(row => [keyOf(row), row]));
     this.lost = new Map();
+    this.disputed = new Map(found.conflicts.flatMap(({sides}, at) => sides.map(row => [keyOf(row), at])).reverse());
+    if (!this.isPast) badged(found.counts.conflicts);
     for (const row of found.rows) {
       if (row.state !== "superseded") continue;
       const by = `${row.place}/${row.by}`;
@@ -51,13 +53,25 @@ class MemoryView {
     }
     if (this.asOf === null) this.time.take(found.stops_ms);
     this.sums.replaceChildren(...summed(this));
-    this.pairs.replaceChildren(...conflicts(this));
+    this.drawPairs();
     this.drawTools();
     if (!keepsList) this.draw(undefined, this.page?.from);
   }
 
   get isPast() {
     return this.asOf !== null;
+  }
+
+  drawPairs(from = 0) {
+    this.pairs.replaceChildren(...conflicts(this, from));
+  }
+
+  /** Go up to a conflict. */
+  toPair(at) {
+    this.drawPairs(PAIRS * Math.floor(at / PAIRS));
+    const place = this.pairs.querySelectorAll(".conflict")[at % PAIRS] ?? this.sums.firstChild;
+    place.scrollIntoView();
+    place.focus({preventScroll: true});
   }
 
   choose(state, id) {
@@ -123,22 +137,22 @@ class MemoryView {
   }
 }
 
-const textOf = row => (row.words ??= [row.text, row.type, row.trust, row.project, row.speaker, row.source.text, row.source.title].join(" ").toLowerCase());
+const textOf = row => (row.words ??= [row.text, row.type, SAID_BY[row.trust], row.project, row.speaker, row.source.text, row.source.title].join(" ").toLowerCase());
 
 function summed(view) {
   const {counts, unread} = view.found, {conflicts: open, holds, superseded, hidden} = counts;
   if (!holds && !superseded && !hidden && !view.isPast) return [h("p.card.empty", "undrift remembers nothing yet. To add a line: ", h("code", 'undrift memory remember "TEXT"'))];
   const verdict = open
-    ? h("p", h("b.bad", `${count(open, "conflict")} to settle: `), "two lines exclude each other, but both hold.")
-    : h("p", h("b.good", "No conflict: "), "no two lines are known to exclude each other.");
+    ? h("p", {tabindex: "-1"}, h("b.bad", `${count(open, "conflict")} to settle: `), "two lines exclude each other, but both hold.")
+    : h("p", {tabindex: "-1"}, h("b.good", "No conflict: "), "no two lines are known to exclude each other.");
   const go = state => () => {
     view.choose(state);
     view.tools.scrollIntoView();
     document.getElementById(`state-${state}`).focus({preventScroll: true});
   };
-  const to = (many, text, state) => tile(number(many), many ? button(text, go(state), ".link") : text);
+  const to = (many, text, state) => tile(number(many), button(text, go(state), ".link"));
   const tiles = [
-    tile(number(open), open === 1 ? "open conflict" : "open conflicts"),
+    tile(number(open), button(open === 1 ? "open conflict" : "open conflicts", () => view.toPair(0), ".link")),
     to(superseded, "superseded", "superseded"),
     to(holds, "held now", "holds"),
     !view.isPast && to(hidden, "forgotten or pruned", "hidden"),
@@ -152,11 +166,17 @@ function summed(view) {
   ];
 }
 
-function conflicts(view) {
+/** Write beside the link to the memory how many conflicts are open. */
+export function badged(many) {
+  const label = many > 0 && h("b.badge", String(many), h("span.hidden", ` ${many === 1 ? "conflict" : "conflicts"} to settle`));
+  document.querySelector("nav [data-view=memory]").replaceChildren(...["Memory ", label].filter(Boolean));
+}
+
+function conflicts(view, from) {
   const found = view.found.conflicts;
   if (!found.length) return [];
   const drawn = some => h("div", some.map(one => pair(view, one))), more = view.found.counts.conflicts > found.length;
-  return [h("section.card", h("h2", view.isPast ? "Conflicts that were open" : "Which one holds?"), pages(found, PAIRS, drawn, "conflict"), more && soft(`The surest ${number(found.length)} are listed.`))];
+  return [h("section.card", h("h2", view.isPast ? "Conflicts that were open" : "Which one holds?"), view.isPast && soft("A conflict can be settled only now: go back to now first."), pages(found, PAIRS, drawn, "conflict", from), more && soft(`The surest ${number(found.length)} are listed.`))];
 }
 
 function pair(view, {sides, why, confidence}) {
@@ -166,10 +186,11 @@ function pair(view, {sides, why, confidence}) {
     const said = () => ["Settled. Forgot “", own(short(other)), "”: no agent sees it any more."];
     const settle = named(row, "This one holds", () => view.change("memory-settle", given, said, back));
     const wide = other.scope === "user" && soft("The other one is then forgotten in every project.");
-    return h("div.side", h("p.said", {dir: "auto"}, whole(row)), facts(row), !view.isPast && [settle, wide]);
+    const age = row.is_newer !== other.is_newer && h("span.state", row.is_newer ? "newer" : "older");
+    return h("div.side", age, h("p.said", {dir: "auto"}, whole(row)), facts(row), !view.isPast && [settle, wide]);
   };
   const [one, other] = sides;
-  return h("article.conflict", soft(`These two exclude each other (${Math.round(100 * confidence)}% sure). Both stay: ${why}.`), h("div.sides", side(one, other), side(other, one)));
+  return h("article.conflict", {tabindex: "-1"}, soft(`These two exclude each other (${Math.round(100 * confidence)}% sure). Both stay: ${why}.`), h("div.sides", side(one, other), side(other, one)));
 }
 
 /** The slider of moments: each of its steps is a change of the memory; its right end is now. */

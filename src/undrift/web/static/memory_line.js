@@ -9,6 +9,9 @@ const SCOPES = {project: "", session: "one session of ", agent: "one agent of "}
 const HIDDEN = {forget: "forgotten", prune_memories: "pruned as stale"};
 const SINCE = {superseded: "superseded since", hidden: "not held any more"};
 
+/** Who said a memory, by the trust in it. */
+export const SAID_BY = {user: "said by you", assistant: "by the assistant", tool: "read by a tool", task: "by a task", spec: "from a specification"};
+
 export const keyOf = row => `${row.place}/${row.id}`;
 
 export const short = row => (row.text.length > 80 ? `${row.text.slice(0, 79)}…` : row.text);
@@ -20,12 +23,13 @@ export const whole = row => own(row.is_cut ? `${row.text}…` : row.text);
 /** What is known of a memory. */
 export function facts(row) {
   const where = row.scope === "user" ? "every project" : `${SCOPES[row.scope]}${row.project}`;
-  const lead = [row.type.replaceAll("_", " "), `trust ${row.trust}`, where, row.speaker && `said by ${row.speaker}`, row.pinned && "pinned"];
+  const said = row.speaker ? `said by ${row.speaker}${row.trust === "user" ? "" : `, ${SAID_BY[row.trust]}`}` : SAID_BY[row.trust];
+  const lead = [row.type.replaceAll("_", " "), said, where, row.pinned && "pinned"];
   const until = row.until_ms && row.state === "holds" && ` until ${moment(row.until_ms)}`;
-  const since = h("a.since", {href: `#/memory/${encodeURIComponent(row.id)}`, title: "Link to this line"}, `since ${moment(row.since_ms)}`);
+  const link = h("a", {href: `#/memory/${encodeURIComponent(row.id)}`, "aria-label": `link to this line: ${short(row)}`}, "link");
   const {times, sources} = row.again;
   const again = times > 0 && own(` · said again ${count(times, "time")}${sources.length ? ` from ${sources.join(", ")}` : ""}`);
-  return h("p.soft", own(lead.filter(Boolean).join(" · ")), " · ", since, until, origin(row.source), again);
+  return h("p.soft", own(lead.filter(Boolean).join(" · ")),  ` · since ${moment(row.since_ms)}`, until, origin(row.source), again, " · ", link);
 }
 
 function origin({text, line: at, is_learned: isLearned, session, key, title}) {
@@ -44,8 +48,9 @@ export function line(view, row) {
 
 function held(view, row, place, draw) {
   const past = view.isPast && row.now !== "holds" && h("span.tag.then", SINCE[row.now]);
+  const at = view.disputed.get(keyOf(row)), disputed = at !== undefined && h("p", named(row, "in dispute", () => view.toPair(at), ".link"));
   const acts = !view.isPast && h("p.acts", named(row, "Edit", () => edit(view, row, place, draw)), named(row, "Forget", () => forget(view, row, place)));
-  return h("div.line", h("div.what", h("p.said", {dir: "auto"}, whole(row), past), facts(row), earlier(view, row)), acts);
+  return h("div.line", h("div.what", h("p.said", {dir: "auto"}, whole(row), past), disputed, facts(row), earlier(view, row)), acts);
 }
 
 /** What a memory superseded, and what that superseded, the newest first. */

@@ -1,7 +1,7 @@
 // What several views show: a session's name, its window as a bar, its prompt cache, legends, tiles, facts, dialogs.
 // Law: every colour has its word beside it, and a figure that is not known is not drawn.
 
-import {ago, count, h, heading, money, own, share, soft, span, tokens} from "./dom.js";
+import {ago, count, day, h, heading, money, own, share, soft, span, tokens} from "./dom.js";
 
 const PARTS = [
   ["system", "system and tools"],
@@ -13,9 +13,13 @@ const PARTS = [
   ["calls", "calls"],
   ["free", "free"],
 ];
+const NAMELESS = new Set(["Untitled session", "no name yet"]);
 const CLIENTS = {__proto__: null, claude: "Claude Code", codex: "Codex", gemini: "Gemini CLI", copilot: "Copilot"};
 
 export const address = (key, tab = "") => `#/session/${encodeURIComponent(key)}${tab && `/${tab}`}`;
+
+/** The address of what was removed from a window and has the words. */
+export const leftAddress = (key, words) => address(key, `left/${encodeURIComponent(words.toWellFormed()).replaceAll("%3A", ":")}`);
 
 export const clientOf = one => CLIENTS[one.client] ?? (one.client || "unknown client");
 
@@ -26,7 +30,8 @@ export const projectOf = one => one.project.split(/[\\/]/).filter(Boolean).at(-1
 export function titled(one) {
   const project = projectOf(one), lead = `${project} · `;
   const rest = one.name.startsWith(lead) ? one.name.slice(lead.length) : one.name;
-  return rest === project ? "Untitled session" : rest.replace(/^#+\s*/, "") || one.name;
+  const name = rest === project ? "Untitled session" : rest.replace(/^#+\s*/, "") || one.name;
+  return NAMELESS.has(name) && one.last_ms ? `${name}, ${day(one.last_ms)}` : name;
 }
 
 export const swatch = name => h(`i.k.k-${name}`);
@@ -86,7 +91,7 @@ function windowOf({key, window}) {
   return h(
     "div",
     h("p.figure", h("b", filled(window)), ` tokens${said}`),
-    h("div.barline", windowBar(window), left > 0 && h("a.gone", {href: address(key, "left")}, `${tokens(left)} left the window`)),
+    h("div.barline", windowBar(window), left > 0 && h("a.gone", {href: address(key, "left")}, `${tokens(left)} removed from the window`)),
     legend(sizesOf(window).map(([name, size, text]) => [name, text, tokens(size)])),
   );
 }
@@ -118,10 +123,19 @@ export function sessionPart(tag, attributes, one, title, kind = "pair") {
   return made;
 }
 
-const TABS = [["", "Timeline"], ["compactions", "Compactions"], ["left", "What left"], ["tasks", "Tasks"]];
+const TABS = [["", "Timeline"], ["compactions", "Compactions"], ["left", "Removed"], ["tasks", "Tasks"]];
+
+/** A session in one line: its title, what is used of its window, its price. */
+function brief(one) {
+  const price = typeof one.usd === "number" ? ` · ${money(one.usd)} so far` : "";
+  const lead = h("p.eyebrow", h("a", {href: "#/"}, "Sessions"), " / ", own(projectOf(one)));
+  const made = h("header.oneline", lead, h("div.lead", heading(own(titled(one))), soft(`${filled(one.window)} tokens${price}`)));
+  made.tick = () => {};
+  return made;
+}
 
 function top(one, tab) {
-  const made = sessionPart("header", {}, one, heading(own(titled(one))), "card.pair");
+  const made = tab ? brief(one) : sessionPart("header", {}, one, heading(own(titled(one))), "card.pair");
   const number = name => name === "compactions" && ` ${one.compactions}`;
   const link = ([name, text]) => h("a", {href: address(one.key, name), "aria-current": name === tab ? "page" : null}, text, number(name));
   made.append(h("nav.tabs", {"aria-label": "Views of this session"}, TABS.map(link)));

@@ -1,8 +1,9 @@
-// The view of one prompt: its blocks in their order, what had left, and what undrift put in.
+// The view of one prompt: its blocks in their order, what had been removed, and what undrift put in.
 // Law: it says how sure it is that this was sent; a block that is found nowhere is counted.
 
-import {aTurn, act, ask, button, buttonOf, count, failure, h, heading, moment, number, own, soft, tokens} from "./dom.js";
-import {address, titled} from "./parts.js";
+import {aTurn, act, ask, button, buttonOf, count, failure, h, heading, isTaken, moment, number, own, soft, tokens} from "./dom.js";
+import {stepping} from "./keys.js";
+import {address, leftAddress, titled} from "./parts.js";
 
 const LONG = 400, LINE = 150;
 const KINDS = new Set(["thinking", "image", "reminder"]);
@@ -13,6 +14,7 @@ export async function show(root, {key, words, now, signal}) {
   root.append(head, place);
   await view.load(Number(words) || 1);
   addEventListener("keydown", event => view.pressed(event), {signal});
+  stepping(place, ".blocks > li", signal);
 }
 
 class PromptView {
@@ -51,12 +53,15 @@ class PromptView {
     block.focus({preventScroll: true});
   }
 
-  /** Jump to the next block that left; behind the last, to the first. */
-  next() {
-    const places = this.found.left_at, focused = document.activeElement.closest(".blocks > li")?.id.slice("block-".length);
-    const here = Number(focused ?? this.at);
-    this.at = places.find(at => at > here) ?? places[0];
-    return this.go(this.at, "center");
+  /** Jump to the next block that was removed; behind the last, to the first. The focus stays on the button. */
+  async next() {
+    const places = this.found.left_at;
+    this.at = places.find(at => at > this.at) ?? places[0];
+    await this.go(this.at, "center");
+    this.place.querySelectorAll(".blocks > .at").forEach(one => one.classList.remove("at"));
+    document.getElementById(`block-${this.at}`)?.classList.add("at");
+    document.getElementById("next-removed").focus({preventScroll: true});
+    this.place.querySelector(".jump [role]").textContent = `${number(places.indexOf(this.at) + 1)} of ${number(places.length)}`;
   }
 
   async tried(done) {
@@ -72,7 +77,7 @@ class PromptView {
 
   pressed(event) {
     const step = {"[": -1, "]": 1}[event.key];
-    if (!step || event.ctrlKey || event.metaKey || event.target.closest?.("input, textarea, select, dialog")) return;
+    if (!step || isTaken(event)) return;
     event.preventDefault();
     this.turn(step);
   }
@@ -85,7 +90,7 @@ function top(view) {
     h("p.eyebrow", h("a", {href: "#/"}, "Sessions"), " / ", h("a", {href: address(key)}, own(session ? titled(session) : key))),
     heading(`Prompt of turn ${number(turn)}`),
     soft(`of ${number(turns)} · ${tokens(size)} tokens · ${moment(at)}`),
-    h("p.pager", step("before", "Turn before", -1, "[", turn <= 1), step("after", "Turn after", 1, "]", turn >= turns), h("span", "or the keys [ and ]")),
+    h("p.pager", step("before", "Turn before", -1, "[", turn <= 1), step("after", "Turn after", 1, "]", turn >= turns), h("span.keyed", "or the keys [ and ]")),
   ];
 }
 
@@ -104,14 +109,14 @@ function verdict(found) {
 
 function drawn(view) {
   const {found} = view, {counts, rows, from, page, count: whole, beside_tokens: beside} = found;
-  const sums = [counts.left > 0 && `${count(counts.left, "block")} had left before it, in grey`, counts.ours > 0 && `${count(counts.ours, "block")} put in by undrift, in green`];
-  const jump = counts.left > 0 && [button("Next that left", () => view.next()), h("a", {href: address(view.key, "left")}, "All that left")];
+  const sums = [counts.left > 0 && `${count(counts.left, "block")} ${counts.left === 1 ? "was" : "were"} removed before it, in grey`, counts.ours > 0 && `${count(counts.ours, "block")} put in by undrift, in green`];
+  const jump = counts.left > 0 && [h("button", {id: "next-removed", type: "button", onclick: () => view.next()}, "Next removed"), h("a", {href: address(view.key, "left")}, "All removed"), h("span", {role: "status"})];
   const end = from + rows.length, to = Math.max(0, from - page);
   const back = from > 0 && button(`Show the ${from - to} before`, () => view.go(to)), on = end < whole && button(`Show ${Math.min(page, whole - end)} more`, () => view.go(end));
   const pager = () => (back || on) && h("p.pager", back, on, h("span", {role: "status"}, `blocks ${number(from + 1)} to ${number(end)} of ${number(whole)}`));
   return [
     verdict(found),
-    h("p.pager", jump, h("span", sums.filter(Boolean).join("; "))),
+    h("p.pager.jump", jump, h("span", sums.filter(Boolean).join("; "))),
     h(
       "section.card",
       {"aria-label": "Blocks of the prompt"},
@@ -142,7 +147,7 @@ function gone(view, row) {
   const onclick = async () => {
     try {
       await act("bring-back", given, view.signal);
-      said.replaceChildren("It waits for the next prompt; ", h("a", {href: address(view.key, `left/${row.ref}`)}, "What left"), " undoes that.");
+      said.replaceChildren("It waits for the next prompt; ", h("a", {href: leftAddress(view.key, row.ref)}, "Removed"), " undoes that.");
       said.firstElementChild.focus();
       back.remove();
     } catch (error) {
@@ -150,5 +155,5 @@ function gone(view, row) {
     }
   };
   const back = row.ref && buttonOf(row.what || "this block", "Bring back", onclick, ".link");
-  return soft(h("b", "Left: "), own(row.why || `${row.reason || "undrift removed it"}.`), ` It saves ${count(row.tokens, "token")}${price && `, ${price}`}. `, back, " ", said);
+  return soft(h("b", "Removed: "), own(row.why || `${row.reason || "undrift removed it"}.`), ` It saves ${count(row.tokens, "token")}${price && `, ${price}`}. `, back, " ", said);
 }
