@@ -58,7 +58,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AGENT_RULES",
-    "TASK_TOOL_SCHEMA",
     "Action",
     "AsyncSession",
     "MemoryEntry",
@@ -70,6 +69,7 @@ __all__ = [
     "SettingsError",
     "StoreError",
     "SummaryRejected",
+    "TASK_TOOL_SCHEMA",
     "Task",
     "UndriftError",
     "__version__",

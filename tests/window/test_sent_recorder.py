@@ -172,7 +172,12 @@ def test_an_unknown_history_reads_the_file_once(tmp_path: Path, monkeypatch: pyt
     with opened(tmp_path) as session:
         session.prepare(body(FIRST, *rounds(4)))
     read = []
-    monkeypatch.setattr(sent_recorder, "records_in", lambda *given: (read.append(given), records_in(*given))[1])
+
+    def reading(folder: Path, session_id: str) -> list[SentRecord]:
+        read.append(session_id)
+        return records_in(folder, session_id)
+
+    monkeypatch.setattr(sent_recorder, "records_in", reading)
     with opened(tmp_path) as session:
         for number in range(5):
             session.prepare(body(user(f"title {number}"), *rounds(2)))

@@ -26,7 +26,7 @@ from undrift.session.session import Session
 from undrift.settings import Settings
 from undrift.settings.model_table import lookup, read_models
 
-__all__ = ["AT_THE_CLIENTS_LIMIT", "BUDGETS", "OWN", "SCENARIOS", "Budget", "Scenario", "measure"]
+__all__ = ["AT_THE_CLIENTS_LIMIT", "BUDGETS", "Budget", "OWN", "SCENARIOS", "Scenario", "measure"]
 
 AT_THE_CLIENTS_LIMIT = "auto-native"
 """Auto, with the limit at which this recording was compacted: only then are both at the same limit. Tokens are counted

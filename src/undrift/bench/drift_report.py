@@ -12,7 +12,7 @@ from typing import Any
 from undrift.core.autopsy.survival import AGE_MESSAGES, SurvivalCount
 from undrift.core.text.references import RARE_MENTIONS
 
-__all__ = ["READ_PRICES", "WRITE_PRICE", "DriftReport", "Outcome", "Row"]
+__all__ = ["DriftReport", "Outcome", "READ_PRICES", "Row", "WRITE_PRICE"]
 
 READ_PRICES = (0.1, 0.05)
 """The price of a cached token, as a share of a plain one; with the cheaper one pruning pays less."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import groupby, product
 from typing import Any
 
-__all__ = ["KINDS", "JudgedCompaction", "RestoreReport", "figures_of", "interval_of", "restore_tables"]
+__all__ = ["JudgedCompaction", "KINDS", "RestoreReport", "figures_of", "interval_of", "restore_tables"]
 
 KINDS = ("identifiers", "lines")
 _DRAWS = 10_000

@@ -25,9 +25,9 @@ from undrift.bench.rules_words import summary
 
 __all__ = [
     "COMPACTIONS",
+    "JudgedStep",
     "KEPT_IN_SUMMARIES",
     "MODES",
-    "JudgedStep",
     "Mode",
     "RuleEpisode",
     "SuitePlan",

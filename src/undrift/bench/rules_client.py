@@ -17,11 +17,11 @@ from undrift.profiles import PROFILES, ClientTool, Kind
 
 __all__ = [
     "CONTINUED",
-    "SKILL",
     "ClaudeSession",
     "ClientWindow",
     "CodexSession",
     "RecordedClient",
+    "SKILL",
     "call_of",
     "client_for",
     "skill_text",

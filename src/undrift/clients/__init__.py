@@ -9,7 +9,7 @@ from undrift.clients import claude, codex, gemini, opencode
 from undrift.clients.base import HookedClient
 from undrift.clients.served import SERVED, ServedClient
 
-__all__ = ["CLIENTS", "SERVED", "HookedClient", "ServedClient"]
+__all__ = ["CLIENTS", "HookedClient", "SERVED", "ServedClient"]
 
 CLIENTS: Mapping[str, HookedClient] = {
     "claude": claude.CLIENT,

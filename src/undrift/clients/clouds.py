@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["PAST_THE_GATEWAY", "SWITCH", "Cloud", "cloud_of", "cloud_with", "foundry_url"]
+__all__ = ["Cloud", "PAST_THE_GATEWAY", "SWITCH", "cloud_of", "cloud_with", "foundry_url"]
 
 SWITCH = "CLAUDE_CODE_USE_"
 """The beginning of the variables that choose a cloud."""

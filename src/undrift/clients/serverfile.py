@@ -16,7 +16,7 @@ from undrift.clients.jsonedit import inserted, member_span, shown
 from undrift.clients.jsontext import Node, line_end_of, parse
 from undrift.errors import InputError
 
-__all__ = ["NAME", "JsonServers", "Nested", "ServerFile", "TomlServers", "is_our_server"]
+__all__ = ["JsonServers", "NAME", "Nested", "ServerFile", "TomlServers", "is_our_server"]
 
 NAME = "undrift"
 """Under which our server is listed."""

@@ -12,7 +12,7 @@ from undrift.clients.clouds import cloud_of
 from undrift.errors import InputError
 from undrift.profiles import PROFILES, Recall
 
-__all__ = ["AIDER_VARIABLES", "WRAPPED", "Addresses", "Wrapped", "wrapped"]
+__all__ = ["AIDER_VARIABLES", "Addresses", "WRAPPED", "Wrapped", "wrapped"]
 
 _Environment = Mapping[str, str]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from undrift.core.cost import Prices
 
-__all__ = ["COSTS_MORE", "BudgetPrice", "budget_price", "halving_turns", "life_in_words"]
+__all__ = ["BudgetPrice", "COSTS_MORE", "budget_price", "halving_turns", "life_in_words"]
 
 COSTS_MORE = 1.005
 """From this share of the cost of sending everything on, a budget costs more; below it the difference is a rounding."""

@@ -12,14 +12,14 @@ from undrift.core.ledger import Ledger
 from undrift.values.usage import HOUR_S, OURS, CacheEvent, PromptUsage
 
 __all__ = [
-    "LEAST_TOKENS",
-    "SURE_S",
     "Balance",
     "CacheWatch",
     "ClientRewrites",
+    "LEAST_TOKENS",
     "Notice",
     "NoticeKind",
     "Rewrites",
+    "SURE_S",
     "WritePrice",
     "guard",
     "money",

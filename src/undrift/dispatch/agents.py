@@ -21,7 +21,7 @@ from undrift.core.dispatch.plan import ROLES
 from undrift.core.dispatch.prompt import CompiledPrompt
 from undrift.errors import DispatchError
 
-__all__ = ["MOST_OUTPUT_BYTES", "PYTHON", "Agents", "CommandAgents", "Reply"]
+__all__ = ["Agents", "CommandAgents", "MOST_OUTPUT_BYTES", "PYTHON", "Reply"]
 
 MOST_OUTPUT_BYTES = 8 << 20
 """The most bytes of one run's stdout; a result block is a few kilobytes."""

@@ -15,7 +15,7 @@ from undrift.hooks.call import HookCall
 from undrift.hooks.reply import HookReply
 from undrift.values.clock import now_ms
 
-__all__ = ["MOST_CHARACTERS", "BroughtText", "brought_texts", "keep_brought", "work"]
+__all__ = ["BroughtText", "MOST_CHARACTERS", "brought_texts", "keep_brought", "work"]
 
 _NAME = "brought.json"
 _LOCK = "brought.lock"

@@ -17,7 +17,7 @@ from undrift.hooks.reply import HookReply
 from undrift.values.clock import now_ms
 from undrift.values.project import Place
 
-__all__ = ["MOST_BYTES", "MOST_MINUTES", "LeftWork", "leave", "work"]
+__all__ = ["LeftWork", "MOST_BYTES", "MOST_MINUTES", "leave", "work"]
 
 MOST_BYTES = 9_600
 """The longest text, in UTF-8: a client takes about 10,000 characters, or bytes, from one hook."""

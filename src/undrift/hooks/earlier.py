@@ -22,7 +22,7 @@ from undrift.hooks.transcript import Transcript
 from undrift.transcripts import Recording
 from undrift.values.window import ContextEntry
 
-__all__ = ["ID_CHARACTERS", "MOST_DAYS", "LeftOpen", "earlier_files", "found_in", "left_open"]
+__all__ = ["ID_CHARACTERS", "LeftOpen", "MOST_DAYS", "earlier_files", "found_in", "left_open"]
 
 MOST_DAYS = 7
 """The user does not come back for work that was left longer ago."""

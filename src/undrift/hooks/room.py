@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from undrift.transcripts.figures import Boundary, RecordedFigures
 from undrift.values.window import ContextEntry
 
-__all__ = ["UNKNOWN_TOKENS", "WORDS_TOKENS", "TextRoom", "room_of"]
+__all__ = ["TextRoom", "UNKNOWN_TOKENS", "WORDS_TOKENS", "room_of"]
 
 UNKNOWN_TOKENS = 4_900
 """The most of a text if nothing shows how large the window is."""

@@ -14,7 +14,7 @@ from undrift.core.rules.crowded import first_of_each
 from undrift.core.rules.files import file_rules, imported_paths
 from undrift.values.rule import Rule, RuleScope
 
-__all__ = ["MOST_BYTES", "FileRules", "rules_of_files"]
+__all__ = ["FileRules", "MOST_BYTES", "rules_of_files"]
 
 _NAMES = ("CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md", "AGENTS.md")
 _OWN_NAMES = ("CLAUDE.md", "AGENTS.md")

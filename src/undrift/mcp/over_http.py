@@ -16,7 +16,7 @@ from undrift.errors import InputError
 from undrift.mcp.serving import build, quick_imports
 from undrift.mcp.values import Surface
 
-__all__ = ["PATH", "Guard", "application", "names_of", "run_http"]
+__all__ = ["Guard", "PATH", "application", "names_of", "run_http"]
 
 PATH = "/mcp"
 

@@ -22,7 +22,7 @@ from undrift.values.memory import TRUST_TIERS, MemoryEntry
 from undrift.values.window import ContextEntry
 from undrift.window.context import SessionContext
 
-__all__ = ["LEARNED_FROM", "MOST_OF_PROJECT", "Learning", "learned_from"]
+__all__ = ["LEARNED_FROM", "Learning", "MOST_OF_PROJECT", "learned_from"]
 
 _log = logging.getLogger("undrift.memory")
 

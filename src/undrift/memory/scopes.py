@@ -23,7 +23,7 @@ from undrift.values.memory import MemoryEntry, ScoredMemoryEntry
 from undrift.values.scope import Scope
 from undrift.window.context import SessionContext
 
-__all__ = ["USER_SESSION", "ScopedMemories"]
+__all__ = ["ScopedMemories", "USER_SESSION"]
 
 USER_SESSION = "user"
 """The session of all changes of memories that hold everywhere: one history for all projects."""

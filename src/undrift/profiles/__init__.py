@@ -13,11 +13,11 @@ from undrift.profiles.shell import ShellCommand, commands_of
 from undrift.profiles.table import PROFILES
 
 __all__ = [
-    "PROFILES",
     "Act",
     "ClientTool",
     "GivenBack",
     "Kind",
+    "PROFILES",
     "PlanTool",
     "Profile",
     "Recall",

@@ -6,7 +6,7 @@ from typing import Any
 
 from undrift.proxy.config import Provider
 
-__all__ = ["COME_BACK", "UNAUTHORIZED", "Message", "Receive", "Send", "failure", "respond"]
+__all__ = ["COME_BACK", "Message", "Receive", "Send", "UNAUTHORIZED", "failure", "respond"]
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]

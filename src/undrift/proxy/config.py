@@ -12,7 +12,7 @@ from undrift.settings import Settings
 from undrift.values.clock import now_ms
 from undrift.values.project import Place
 
-__all__ = ["DEFAULT_UPSTREAMS", "PROVIDERS", "GatewayConfig", "Provider", "Upstream", "regional", "upstream_of"]
+__all__ = ["DEFAULT_UPSTREAMS", "GatewayConfig", "PROVIDERS", "Provider", "Upstream", "regional", "upstream_of"]
 
 Provider = Literal["anthropic", "openai", "gemini", "bedrock", "vertex", "chatgpt"]
 """The service that gets a request. `bedrock` and `vertex` have models of Claude; `chatgpt` serves Codex with such a login."""

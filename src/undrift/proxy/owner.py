@@ -14,8 +14,8 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from undrift.proxy.config import Provider
 
 __all__ = [
-    "QUESTION_KIND",
     "End",
+    "QUESTION_KIND",
     "base_url",
     "end_of",
     "is_misplaced",

@@ -13,7 +13,7 @@ from typing import Any
 
 from undrift.proxy.owner import End, end_of, is_of_this_machine, question, uid_in_answer, uid_in_table
 
-__all__ = ["PEER", "LocalPeer", "is_ours", "tells_users"]
+__all__ = ["LocalPeer", "PEER", "is_ours", "tells_users"]
 
 PEER = "undrift.peer"
 """The key in a request's state for the other end of its connection."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from undrift.proxy.config import PROVIDERS, Provider
 
-__all__ = ["CODEX", "OWN", "VIA", "Route", "by_login", "route_of"]
+__all__ = ["CODEX", "OWN", "Route", "VIA", "by_login", "route_of"]
 
 OWN = "/undrift"
 """All paths of the gateway itself begin so."""

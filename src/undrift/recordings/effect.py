@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from undrift.core.autopsy.findings import Compaction, Held
 from undrift.recordings.autopsy import Postmortem
 
-__all__ = ["LEAST_SESSIONS", "EffectComparison", "EffectSide", "EffectSums", "compared", "summed"]
+__all__ = ["EffectComparison", "EffectSide", "EffectSums", "LEAST_SESSIONS", "compared", "summed"]
 
 LEAST_SESSIONS = 5
 """Fewer sessions with a compaction on one side are too few to say anything."""

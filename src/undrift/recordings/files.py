@@ -15,7 +15,7 @@ from undrift import transcripts
 from undrift.errors import TranscriptError
 from undrift.transcripts import Recording
 
-__all__ = ["LONGEST_LINE_BYTES", "Homes", "open_recording", "own_sessions"]
+__all__ = ["Homes", "LONGEST_LINE_BYTES", "open_recording", "own_sessions"]
 
 LONGEST_LINE_BYTES = 64 << 20
 """Four times the largest body that a provider takes; what is longer is another kind of file, or a damaged one."""

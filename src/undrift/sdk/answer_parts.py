@@ -7,7 +7,7 @@ from typing import Any
 
 from undrift.errors import InputError
 
-__all__ = ["MOST_BYTES", "AnswerParts", "too_long"]
+__all__ = ["AnswerParts", "MOST_BYTES", "too_long"]
 
 MOST_BYTES = 32 << 20
 """A longer answer is not recorded, as in the gateway. The longest that a model writes today has about 3 MB of events."""

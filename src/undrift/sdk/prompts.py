@@ -19,7 +19,7 @@ from undrift.wire.anthropic.editing import beta_in_body
 from undrift.wire.form import ProviderReply
 from undrift.wire.request_headers import is_signed, joined
 
-__all__ = ["HEADERS", "SESSION_HEADER", "Listeners", "ManagedPrompt", "PromptManager", "Read"]
+__all__ = ["HEADERS", "Listeners", "ManagedPrompt", "PromptManager", "Read", "SESSION_HEADER"]
 
 T = TypeVar("T")
 

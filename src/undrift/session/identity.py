@@ -22,7 +22,7 @@ from undrift.window.request import Request
 from undrift.wire import raw
 from undrift.wire.form import Form, View
 
-__all__ = ["TAIL", "How", "Recognised", "chain", "given_id", "note", "note_answer", "recognise"]
+__all__ = ["How", "Recognised", "TAIL", "chain", "given_id", "note", "note_answer", "recognise"]
 
 How = Literal["given", "known", "beginning", "continued", "new"]
 """How a session was found.

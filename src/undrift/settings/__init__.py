@@ -46,9 +46,9 @@ from undrift.values.memory import CONTRADICTION_PENALTY, MIN_DECAY_FLOOR, PHASE_
 __all__ = [
     "PRUNE_THRESHOLD",
     "SETTINGS",
-    "TERMINAL_OBSERVATION_WINDOW",
     "Setting",
     "Settings",
+    "TERMINAL_OBSERVATION_WINDOW",
     "environment",
     "removed_variables",
     "sources",

@@ -33,7 +33,7 @@ from typing import Any
 
 from undrift.errors import SettingsError
 
-__all__ = ["MODELS", "UNKNOWN", "Model", "load_models", "lookup", "model_key", "read_models"]
+__all__ = ["MODELS", "Model", "UNKNOWN", "load_models", "lookup", "model_key", "read_models"]
 
 _AS_OF = "2026-11"
 _CACHE_SECONDS = 86_400

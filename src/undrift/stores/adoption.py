@@ -24,7 +24,7 @@ from undrift.stores.faults import from_system
 from undrift.stores.projects import keep
 from undrift.values.project import Place
 
-__all__ = ["ADOPTED", "NOTE", "Adoption", "adopt", "adoption_of", "give_back"]
+__all__ = ["ADOPTED", "Adoption", "NOTE", "adopt", "adoption_of", "give_back"]
 
 ADOPTED = f"{NAME}.adopted"
 """The old file's name after the take-over."""

@@ -18,7 +18,7 @@ from undrift.stores.connection import Patience
 from undrift.stores.faults import from_driver, from_system
 from undrift.stores.migrations import transaction
 
-__all__ = ["FOLDER", "AutopsyRow", "AutopsyRows"]
+__all__ = ["AutopsyRow", "AutopsyRows", "FOLDER"]
 
 FOLDER = "autopsies"
 """The folder in a home; all of it may be deleted."""

@@ -16,7 +16,7 @@ import apsw
 from undrift.stores import newest
 from undrift.stores.migrations import MIGRATIONS
 
-__all__ = ["FULL_EVERY_MS", "NOTHING", "Checked", "begin", "forget", "note", "noted"]
+__all__ = ["Checked", "FULL_EVERY_MS", "NOTHING", "begin", "forget", "note", "noted"]
 
 FULL_EVERY_MS = 7 * 86_400_000
 """After so long, everything is read again."""

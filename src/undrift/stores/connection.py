@@ -14,7 +14,7 @@ from undrift.errors import InputError, StoreCorrupt, StoreError
 from undrift.stores import copies, files, indexing, newest, search
 from undrift.stores.migrations import MIGRATIONS, identify, migrate, transaction
 
-__all__ = ["NAME", "SIDE_FILES", "Patience", "connect", "connect_to_read", "is_without_room", "prepare_file"]
+__all__ = ["NAME", "Patience", "SIDE_FILES", "connect", "connect_to_read", "is_without_room", "prepare_file"]
 
 NAME = "undrift.db"
 """The file in the home folder; SQLite puts ``-wal`` and ``-shm`` next to it, with the same permissions."""

@@ -16,7 +16,7 @@ from undrift.stores import rows
 from undrift.stores.base import RunChange
 from undrift.stores.table import Table, Writing
 
-__all__ = ["RUN_COLUMNS", "RUN_SESSION", "TABLE", "PreparedRuns", "create", "find", "run_from", "run_row"]
+__all__ = ["PreparedRuns", "RUN_COLUMNS", "RUN_SESSION", "TABLE", "create", "find", "run_from", "run_row"]
 
 RUN_COLUMNS = "number, record_sha256, CAST(session_id AS BLOB), CAST(name AS BLOB), CAST(record AS BLOB)"
 RUN_SESSION = DOCUMENT_SESSION = 2

@@ -19,8 +19,8 @@ from undrift.values.facts import FactChange, FactVersion, SessionFact
 __all__ = [
     "FACT_COLUMNS",
     "FACT_SESSION",
-    "TABLE",
     "PreparedFacts",
+    "TABLE",
     "create",
     "fact_from",
     "fact_row",

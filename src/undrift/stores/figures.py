@@ -13,7 +13,7 @@ import apsw
 from undrift.stores import rows
 from undrift.stores.table import Table, Writing
 
-__all__ = ["AT", "COLUMN", "PLACE", "TABLE", "Share", "create", "shares", "store", "tidy", "whole"]
+__all__ = ["AT", "COLUMN", "PLACE", "Share", "TABLE", "create", "shares", "store", "tidy", "whole"]
 
 _CREATE = """
 CREATE TABLE figures(

@@ -15,7 +15,7 @@ from undrift.stores.originals import unpacked_original
 from undrift.stores.packing import PackedOriginal
 from undrift.stores.tables import TABLES
 
-__all__ = ["OF_THE_INDEX", "CheckRun", "problems"]
+__all__ = ["CheckRun", "OF_THE_INDEX", "problems"]
 
 OF_THE_INDEX = "the search index"
 """The beginning of each sentence about data that can be rebuilt; no other sentence begins with it, for any ids."""

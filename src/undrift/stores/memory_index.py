@@ -22,7 +22,7 @@ from undrift.stores.migrations import transaction
 from undrift.stores.table import Table, Writing
 from undrift.values.memory import MemoryEntry
 
-__all__ = ["TABLE", "Making", "MemoryIndex", "StoredMemories", "forget", "write_lines"]
+__all__ = ["Making", "MemoryIndex", "StoredMemories", "TABLE", "forget", "write_lines"]
 
 _EMBEDDED_AT_ONCE = 256
 _FEW = 1_000

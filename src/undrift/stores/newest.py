@@ -13,7 +13,7 @@ from typing import Any
 
 import apsw
 
-__all__ = ["CHECKED", "NOTED", "Loss", "accept", "forget", "held", "loss", "note", "noted", "put"]
+__all__ = ["CHECKED", "Loss", "NOTED", "accept", "forget", "held", "loss", "note", "noted", "put"]
 
 NOTED = "undrift.newest"
 CHECKED = "undrift.checked"

@@ -13,7 +13,7 @@ from typing import Any, Self
 from undrift.errors import StoreError
 from undrift.stores import files
 
-__all__ = ["DEFAULT_PORT", "SERVICE_NAME", "PointedClient", "Service", "load", "remove", "save"]
+__all__ = ["DEFAULT_PORT", "PointedClient", "SERVICE_NAME", "Service", "load", "remove", "save"]
 
 SERVICE_NAME = "service.json"
 DEFAULT_PORT = 8787

@@ -18,13 +18,13 @@ from undrift.stores.table import Table, Writing
 from undrift.values.window import Moment, Segment, Tag, Task, Tasks, TaskUpdate
 
 __all__ = [
+    "PreparedTasks",
     "TABLE",
     "TAGS",
     "TAG_COLUMNS",
     "TAG_SESSION",
     "TASK_COLUMNS",
     "TASK_SESSION",
-    "PreparedTasks",
     "create",
     "find",
     "tag_from",

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
-__all__ = ["GOES_ON", "MOST_PARTS", "TITLE", "RestoredContents", "goes_on"]
+__all__ = ["GOES_ON", "MOST_PARTS", "RestoredContents", "TITLE", "goes_on"]
 
 TITLE = "# From before the compaction (undrift)\n"
 """The first line of every text that is given back."""

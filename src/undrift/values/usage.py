@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["FIVE_MINUTES_S", "HOUR_S", "OURS", "CacheEvent", "PromptUsage"]
+__all__ = ["CacheEvent", "FIVE_MINUTES_S", "HOUR_S", "OURS", "PromptUsage"]
 
 FIVE_MINUTES_S = 300
 HOUR_S = 3_600

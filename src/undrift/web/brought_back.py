@@ -18,7 +18,7 @@ from undrift.web.watching import WatchedSession
 from undrift.window.decisions import Decisions
 from undrift.window.pinning import KINDS, unpinned_in
 
-__all__ = ["PIN_TYPE", "Brought", "HookTexts", "pinned_text"]
+__all__ = ["Brought", "HookTexts", "PIN_TYPE", "pinned_text"]
 
 PIN_TYPE: Literal["spec"] = "spec"
 """The type of a block that a person pins from the page."""

@@ -20,8 +20,8 @@ from undrift.web.watching import WatchedSession
 
 __all__ = [
     "CAUSES",
-    "REASONS",
     "CausedPrompt",
+    "REASONS",
     "Sums",
     "caused_prompts",
     "causes",

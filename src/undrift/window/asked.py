@@ -13,7 +13,7 @@ from undrift.core.window.learned_cache import LearnedCache, learned_from
 from undrift.stores.base import Operation
 from undrift.stores.contract import OperationStore
 
-__all__ = ["ASKED_EVERY_MS", "KIND", "AskedTimes", "client_rewrites", "payload_of"]
+__all__ = ["ASKED_EVERY_MS", "AskedTimes", "KIND", "client_rewrites", "payload_of"]
 
 KIND = "asked"
 """The kind of the operations that store a time."""

@@ -15,13 +15,13 @@ from undrift.wire import raw
 from undrift.wire.offered import Offered
 
 __all__ = [
-    "MAX_ITEMS",
     "Block",
     "BlockPlace",
     "Bundle",
     "Edit",
     "Form",
     "Kind",
+    "MAX_ITEMS",
     "ProviderReply",
     "Replaces",
     "ToolCall",

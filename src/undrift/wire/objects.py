@@ -19,7 +19,7 @@ from typing import Any
 from undrift.errors import WireError
 from undrift.wire import raw
 
-__all__ = ["REMEDY", "Converter", "described", "dumped", "listed", "plain", "without_left_out"]
+__all__ = ["Converter", "REMEDY", "described", "dumped", "listed", "plain", "without_left_out"]
 
 REMEDY = "give plain JSON, as `.model_dump()` of an SDK's object returns"
 

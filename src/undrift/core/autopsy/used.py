@@ -11,7 +11,7 @@ from undrift.core.autopsy.findings import Held
 from undrift.core.autopsy.steps import Step
 from undrift.core.text.references import RARE_MENTIONS, Reference, lines_of, references_in
 
-__all__ = ["WINDOW_CALLS", "Learned", "Used", "count_held", "window_of"]
+__all__ = ["Learned", "Used", "WINDOW_CALLS", "count_held", "window_of"]
 
 WINDOW_CALLS = 30
 """How far after a compaction is looked for what it cost."""

@@ -14,7 +14,7 @@ from undrift.core.contradict.signals import LEAST_SUM, WEIGHTS, common_topics, e
 from undrift.core.contradict.topics import KindValue, TopicalClause, read_clauses
 from undrift.core.contradict.words import clauses_of, is_plain
 
-__all__ = ["LONGEST_CHANGE", "FoundChange", "change_between", "home_in", "is_alike"]
+__all__ = ["FoundChange", "LONGEST_CHANGE", "change_between", "home_in", "is_alike"]
 
 LONGEST_CHANGE = 200
 """The most characters of a statement that changes another one, or that is changed. In whole conversations 19 of 25 changes

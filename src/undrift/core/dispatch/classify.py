@@ -10,12 +10,12 @@ from typing import Literal, Protocol
 from undrift.core.dispatch.plan import PlanTask
 
 __all__ = [
-    "SIMPLE_BELOW",
     "Classification",
     "ComplexityClassifier",
     "Feature",
     "HeuristicComplexityClassifier",
     "Level",
+    "SIMPLE_BELOW",
 ]
 
 Level = Literal["simple", "complex"]

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from undrift.errors import DispatchError
 
-__all__ = ["MOST_TASKS", "ROLES", "Plan", "PlanTask", "parse_plan", "words"]
+__all__ = ["MOST_TASKS", "Plan", "PlanTask", "ROLES", "parse_plan", "words"]
 
 ROLES = ("implementer", "reviewer")
 MOST_TASKS = 1_000

@@ -16,11 +16,11 @@ from undrift.core.dispatch.task_ledger import TaskLedger
 from undrift.core.text.tokens import estimate
 
 __all__ = [
+    "CompiledPrompt",
     "MAX_OUTPUT_TOKENS",
     "MAX_PROMPT_TOKENS",
-    "STAGES",
-    "CompiledPrompt",
     "PromptContext",
+    "STAGES",
     "Stage",
     "build_dispatch_dynamic_tail",
     "compile_prompt",

@@ -12,7 +12,7 @@ from undrift.core.facts.retrieve import Wanted
 from undrift.errors import InputError
 from undrift.values.facts import FactChange, FactVersion, SessionFact
 
-__all__ = ["MOST_TOTAL_TIMES", "FactBook"]
+__all__ = ["FactBook", "MOST_TOTAL_TIMES"]
 
 MOST_TOTAL_TIMES = 4
 """Compaction keeps at most so many times the most valid facts in all, ended ones among them."""

@@ -16,7 +16,7 @@ from undrift.core.facts.changes import EndedFacts
 from undrift.core.facts.check import MOST_OBJECT, clip_text, clipped
 from undrift.values.facts import FactRole, SessionFact, SessionFactTag, create_fact_id
 
-__all__ = ["IMPLEMENTER_RULES", "MOST_ELEMENTS", "REVIEWER_RULES", "Extraction", "FactRule", "FactSource"]
+__all__ = ["Extraction", "FactRule", "FactSource", "IMPLEMENTER_RULES", "MOST_ELEMENTS", "REVIEWER_RULES"]
 
 CLIP_CHARACTERS = 120
 """The most characters of a sentence that an agent wrote."""

@@ -7,7 +7,7 @@ than nine in ten of its sentences fit a label that `bench/lasting.py` reads; som
 import re
 from typing import Literal
 
-__all__ = ["AGAINST", "OWNS", "SIGNS", "LastingKind"]
+__all__ = ["AGAINST", "LastingKind", "OWNS", "SIGNS"]
 
 LastingKind = Literal["rule", "preference", "decision", "fact"]
 

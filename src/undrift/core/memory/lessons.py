@@ -13,7 +13,7 @@ from undrift.core.tried.statements import given_up_statements
 from undrift.values.memory import MemoryType, Trust
 from undrift.values.window import ContextEntry
 
-__all__ = ["MOST_OF_TRIED", "MOST_OF_USER", "Lesson", "lessons"]
+__all__ = ["Lesson", "MOST_OF_TRIED", "MOST_OF_USER", "lessons"]
 
 MOST_OF_USER = 30
 """The most statements of the user that are learned from one session."""

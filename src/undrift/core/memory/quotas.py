@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
-__all__ = ["STRONG", "TOOLS", "USERS", "HitStanding", "stratum_of", "within_quotas"]
+__all__ = ["HitStanding", "STRONG", "TOOLS", "USERS", "stratum_of", "within_quotas"]
 
 _Hit = TypeVar("_Hit")
 

@@ -17,12 +17,12 @@ from undrift.core.text.words import words_written
 from undrift.values.memory import TRUST_TIERS, ScoredMemoryEntry
 
 __all__ = [
+    "Asked",
     "ENOUGH",
+    "Floor",
     "LEAST_NEIGHBOURS",
     "LEAST_SIMILARITY",
     "LOOKED_AT",
-    "Asked",
-    "Floor",
     "any_fits",
     "asked_of",
     "fit",

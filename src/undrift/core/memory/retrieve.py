@@ -12,11 +12,11 @@ from typing import Protocol
 from undrift.core.text.words import words_written
 
 __all__ = [
-    "STOP_WORDS",
-    "WEIGHTS",
     "NeighbouredLine",
     "Query",
     "Ranked",
+    "STOP_WORDS",
+    "WEIGHTS",
     "Weights",
     "damping",
     "factors",

@@ -11,7 +11,7 @@ from undrift.core.text.secrets import mask
 from undrift.profiles import Act, acts_of, printed
 from undrift.values.window import ContextEntry
 
-__all__ = ["KINDS", "FileEdit", "Trace", "file_key", "trace_of"]
+__all__ = ["FileEdit", "KINDS", "Trace", "file_key", "trace_of"]
 
 KINDS = ("read", "search", "shell", "edit", "other", "user", "said", "call", "summary")
 """The role of an entry for the agent; `read` to `other` are the results of tools."""

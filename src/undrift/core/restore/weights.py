@@ -9,7 +9,7 @@ compactions of claude-code and 32 of codex. Identifiers / lines held: 0.76 / 0.6
 10,000 for claude-code, 0.45 / 0.44 and 0.59 / 0.56 for codex.
 """
 
-__all__ = ["LINES", "NAMES", "Model"]
+__all__ = ["LINES", "Model", "NAMES"]
 
 Model = tuple[float, tuple[tuple[float, ...], ...]]
 """Bias, and for each feature the weight of each of its bins."""

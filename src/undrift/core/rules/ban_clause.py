@@ -8,6 +8,7 @@ from undrift.core.rules.ban_words import words_in
 from undrift.core.rules.targets import Target
 
 __all__ = [
+    "Clause",
     "GOOD_STARTS",
     "IN_CODE",
     "I_RUN",
@@ -17,7 +18,6 @@ __all__ = [
     "MY_VERBS",
     "SMALL",
     "SURE_STARTS",
-    "Clause",
     "Said",
 ]
 

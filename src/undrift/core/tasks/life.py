@@ -14,8 +14,8 @@ from undrift.errors import SummaryRejected, TaskError
 from undrift.values.window import Moment, Segment, SegmentEnd, Tag, Task, Tasks, TaskUpdate
 
 __all__ = [
-    "MAIN_AGENT",
     "Completion",
+    "MAIN_AGENT",
     "TaskChange",
     "annotate",
     "change",

@@ -15,7 +15,7 @@ from math import ceil, floor
 
 from undrift.errors import InputError
 
-__all__ = ["REPORTS", "Calibration", "UsageReport", "calibration_of", "is_news", "is_plausible"]
+__all__ = ["Calibration", "REPORTS", "UsageReport", "calibration_of", "is_news", "is_plausible"]
 
 REPORTS = 17
 """How many reports, newest last, have a say: 16 steps from one to the next."""

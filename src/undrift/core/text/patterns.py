@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-__all__ = ["END", "START", "Pattern", "compiled"]
+__all__ = ["END", "Pattern", "START", "compiled"]
 
 # Must not stand before a token: a letter or digit, unless it is the tail of an escape (\n in a JSON string). A backslash
 # before n, r, t, b, f or u makes an escape of the letter: the string would be none any more without it.

@@ -10,8 +10,8 @@ from typing import Literal
 __all__ = [
     "LINE_CHARACTERS",
     "NAME_CANDIDATE",
-    "RARE_MENTIONS",
     "NameTable",
+    "RARE_MENTIONS",
     "Reference",
     "decoded_call",
     "line_number",

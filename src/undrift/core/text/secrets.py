@@ -16,7 +16,7 @@ from undrift.core.text.prefilter import Index
 from undrift.core.text.readings import readings
 from undrift.values.window import MaskedSpan
 
-__all__ = ["PATTERNS", "Masked", "Pattern", "mask"]
+__all__ = ["Masked", "PATTERNS", "Pattern", "mask"]
 
 PATTERNS: tuple[Pattern, ...] = (*OWN_PATTERNS, *NAMED_VALUES, *CORPUS)
 _OWN_NAMES = frozenset(pattern.name for pattern in (*OWN_PATTERNS, *NAMED_VALUES))

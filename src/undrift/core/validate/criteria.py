@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from undrift.core.text.words import words_of
 from undrift.core.validate.words import FAIL_STEMS, PASS, Sentence, SummaryClause, is_denied, meaning_of, plain
 
-__all__ = ["WORD_SHARE", "Criterion", "criterion_of", "is_met", "names_of"]
+__all__ = ["Criterion", "WORD_SHARE", "criterion_of", "is_met", "names_of"]
 
 WORD_SHARE = 0.6
 """Least share of a criterion's significant words that a summary must hold: both of two, two of three, three of four."""

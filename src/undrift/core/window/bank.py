@@ -12,9 +12,9 @@ from undrift.core.window.low_water import Cache, Thresholds
 from undrift.values.window import ContextEntry
 
 __all__ = [
-    "STAYS_SHARES",
     "Account",
     "Rewrite",
+    "STAYS_SHARES",
     "is_thinkable",
     "is_turn_to_plan",
     "median_tokens",

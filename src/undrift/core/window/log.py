@@ -5,7 +5,7 @@ from typing import Protocol
 
 from undrift.values.window import ContextEntry, Decision
 
-__all__ = ["PLACED", "Log", "place_of", "place_rewritten", "taken_at"]
+__all__ = ["Log", "PLACED", "place_of", "place_rewritten", "taken_at"]
 
 PLACED = ("pinned", "noted")
 

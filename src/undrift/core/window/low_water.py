@@ -10,7 +10,7 @@ from typing import Literal
 
 from undrift.core.cost import Prices
 
-__all__ = ["PARTIAL_PRUNES", "Cache", "Moment", "Pace", "Thresholds", "low_water_share", "thresholds_of"]
+__all__ = ["Cache", "Moment", "PARTIAL_PRUNES", "Pace", "Thresholds", "low_water_share", "thresholds_of"]
 
 Moment = Literal["budget", "pause", "task", "change", "bank"]
 """`budget`: the window exceeds it. `pause`: the provider's cache is cold, so the whole prompt is written again in any case.

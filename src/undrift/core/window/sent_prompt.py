@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 PURGED_MARK = f"p{'0' * 16}0"
-"""Stands for a block whose text was purged."""
+"""The mark of a block whose text was purged."""
 
 ID_CHARACTERS = 12
 """So much of a chain id tells the items of one session apart."""

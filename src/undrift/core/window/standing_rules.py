@@ -19,9 +19,9 @@ from undrift.values.rule import Rule, rule_id
 from undrift.values.window import ContextEntry, Item
 
 __all__ = [
+    "LackingWords",
     "RULES",
     "SAYINGS",
-    "LackingWords",
     "has_summary",
     "lacking_words",
     "rules_text",

@@ -14,7 +14,7 @@ from undrift.core.window.value import KnownReferences
 from undrift.core.window.window import Window
 from undrift.values.window import ContextEntry, Task, Tasks
 
-__all__ = ["KEPT_TEXT_TOKENS", "Binding", "Past", "Room", "Rules", "Texts", "Tools", "Turn"]
+__all__ = ["Binding", "KEPT_TEXT_TOKENS", "Past", "Room", "Rules", "Texts", "Tools", "Turn"]
 
 _PLAN_AGENT = "plan"
 """Earlier versions could turn the steps of a client's own plan into tasks, and stored them under this agent."""

@@ -15,11 +15,11 @@ from undrift.values.window import ContextEntry
 
 __all__ = [
     "ATTACHED_AGAIN",
+    "ReplayedHistory",
+    "Restart",
     "SUMMARY",
     "THINKING",
     "TOO_EARLY",
-    "ReplayedHistory",
-    "Restart",
     "history_of",
     "metadata_of",
 ]

@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["LONG_MS", "SHORT_MS", "MarkedCache", "PromptPiece", "Taken"]
+__all__ = ["LONG_MS", "MarkedCache", "PromptPiece", "SHORT_MS", "Taken"]
 
 SHORT_MS = 5 * 60_000
 LONG_MS = 60 * 60_000

@@ -11,8 +11,8 @@ from undrift.testing.simulators.openai_chat import refuse
 
 __all__ = [
     "CALL_TYPES",
-    "OUTPUT_TYPES",
     "Items",
+    "OUTPUT_TYPES",
     "has_a_known_type",
     "has_a_role",
     "has_an_id_of_its_type",
