@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.builders import body, rounds, user
-from tests.report.browser import BROWSERS, Browser, Tab, browser_path
+from tests.report.browser import Browser, Tab
 from tests.report.test_in_browser import AXE, AXE_RUN, OUTSIDE, screens
 from tests.web.builders import TOKEN, recorded, source_of, turns
 from tests.web.test_bill import eventful, today
@@ -21,15 +21,6 @@ from undrift.web import serve
 MOST_NODES = 1_000
 SESSIONS = 30
 HOSTILE = "hostile-1"
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    program = browser_path()
-    if program is None:
-        pytest.skip(f"needs a browser: one of {', '.join(BROWSERS)}")
-    with Browser(program, tmp_path_factory.mktemp("profile")) as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

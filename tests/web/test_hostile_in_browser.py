@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.report.browser import BROWSERS, Browser, Tab, browser_path
+from tests.report.browser import Browser, Tab
 from tests.report.test_in_browser import ALL
 from tests.web.builders import TOKEN, asked
 from tests.web.payloads import BIG, COMPACTED, IS_WHOLE, MANAGED, NAMED, PAYLOADS, hostile_home, hostile_source, sample
@@ -67,15 +67,6 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("home")
     hostile_home(folder, TEXTS)
     return folder
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    program = browser_path()
-    if program is None:
-        pytest.skip(f"needs a browser: one of {', '.join(BROWSERS)}")
-    with Browser(program, tmp_path_factory.mktemp("profile")) as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.hooks.builders import compacted
-from tests.report.browser import BROWSERS, Browser, Tab, browser_path
+from tests.report.browser import Browser, Tab
 from tests.report.test_in_browser import ALL, AXE, AXE_RUN, LETTERS, OUTSIDE, screens
 from tests.web.builders import TOKEN, recorded, source_of, turns
 from undrift.session.session import Session
@@ -50,15 +50,6 @@ FOREIGN = """[...document.querySelectorAll("main :is(img, iframe, object, embed,
 SHOWN = "!document.querySelector('main[aria-busy]') && !document.querySelector('.waiting') && document.querySelector('main h1')"
 
 only_in_full = pytest.mark.skipif(not ALL, reason="`make browsers` and `make web-test` run it")
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    program = browser_path()
-    if program is None:
-        pytest.skip(f"needs a browser: one of {', '.join(BROWSERS)}")
-    with Browser(program, tmp_path_factory.mktemp("profile")) as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

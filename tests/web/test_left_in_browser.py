@@ -12,7 +12,7 @@ import pytest
 
 from tests.cli.builders import Record, answered, called, claude, listing
 from tests.hooks.builders import compacted, with_ids
-from tests.report.browser import BROWSERS, Browser, Tab, browser_path
+from tests.report.browser import Browser, Tab
 from tests.report.test_in_browser import AXE, AXE_RUN, OUTSIDE, screens
 from tests.web.builders import TOKEN, recorded, source_of, turns
 from tests.web.test_in_browser import FOREIGN, NODES, SHOWN, TITLES, text_of, thrown, until
@@ -67,15 +67,6 @@ def managed(home: Path, key: str = MANAGED, budget_tokens: int = 4_000) -> None:
             answer = records[1 + 2 * number]
             at_ms[0] = int(datetime.fromisoformat(answer["timestamp"]).timestamp() * 1_000) - 500
             session.prepare(body_of(records[: 1 + 2 * number]))
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    program = browser_path()
-    if program is None:
-        pytest.skip(f"needs a browser: one of {', '.join(BROWSERS)}")
-    with Browser(program, tmp_path_factory.mktemp("profile")) as found:
-        yield found
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.report.browser import BROWSERS, Browser, Tab, browser_path
+from tests.report.browser import Browser, Tab
 from tests.report.test_in_browser import AXE, AXE_RUN, OUTSIDE, screens
 from tests.web.builders import TOKEN, recorded, source_of, turns
 from tests.web.test_in_browser import FOREIGN, NODES, SHOWN, TITLES, only_in_full, text_of, thrown, until
@@ -347,15 +347,6 @@ def test_a_store_that_cannot_be_read_is_named_and_the_others_are_shown(tmp_path:
 def test_a_home_without_memories_is_empty(tmp_path: Path):
     found = seen(source_of(tmp_path))
     assert (found["rows"], found["conflicts"], found["stops_ms"], found["unread"]) == ([], [], [], [])
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    program = browser_path()
-    if program is None:
-        pytest.skip(f"needs a browser: one of {', '.join(BROWSERS)}")
-    with Browser(program, tmp_path_factory.mktemp("profile")) as found:
-        yield found
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.hooks.builders import compacted
-from tests.report.browser import BROWSERS, Browser, Tab, browser_path
+from tests.report.browser import Browser, Tab
 from tests.report.test_in_browser import AXE, AXE_RUN, LETTERS, screens
 from tests.web.builders import TOKEN, recorded, source_of, turns
 from tests.web.test_find import SECRET, managed, remembered
@@ -70,15 +70,6 @@ class Parsed(HTMLParser):
     @property
     def text(self) -> str:
         return " ".join(" ".join(self.texts).split())
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    program = browser_path()
-    if program is None:
-        pytest.skip(f"needs a browser: one of {', '.join(BROWSERS)}")
-    with Browser(program, tmp_path_factory.mktemp("profile")) as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

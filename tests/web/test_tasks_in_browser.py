@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.report.browser import BROWSERS, Browser, Tab, browser_path
+from tests.report.browser import Browser, Tab
 from tests.report.test_in_browser import AXE, AXE_RUN, OUTSIDE, screens
 from tests.web.builders import TOKEN, recorded, source_of, turns
 from tests.web.test_in_browser import FOREIGN, NODES, SHOWN, TITLES, text_of, thrown, until
@@ -17,15 +17,6 @@ from undrift.web import serve
 
 MOST_NODES = 2_000
 AGENTS = 130
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    program = browser_path()
-    if program is None:
-        pytest.skip(f"needs a browser: one of {', '.join(BROWSERS)}")
-    with Browser(program, tmp_path_factory.mktemp("profile")) as found:
-        yield found
 
 
 @pytest.fixture(scope="module")
