@@ -89,6 +89,7 @@ def test_the_causes_of_a_session_are_those_that_are_reckoned_by_hand(tmp_path: P
     assert found["rewritten"] == {
         "compaction": {"prompts": 1, "tokens": 4_000, "usd": pytest.approx(4_000 * written, abs=1e-6)},
         "pause": {"prompts": 1, "tokens": 25_000 - fixed, "usd": pytest.approx((25_000 - fixed) * written, abs=1e-6)},
+        "prune": {"prompts": 0, "tokens": 0, "usd": 0},
         "change": {"prompts": 1, "tokens": 27_000 - fixed, "usd": pytest.approx((27_000 - fixed) * written, abs=1e-6)},
     }
     assert found["usd"] == pytest.approx(sum(row["usd"] for row in found["causes"].values()), abs=1e-9)
@@ -234,7 +235,11 @@ def test_pins_and_what_left_are_those_of_the_store(tmp_path: Path):
         counted = sum(one.tokens_saved for one in session.prepare(body(user("Go."), *rounds(12))).actions)
     window = VIEWS["now"](source_of(tmp_path), {})["sessions"][0]["window"]
     assert 100 <= window["parts"]["pins"] <= 200
-    assert window["parts"]["pins"] + window["parts"]["system"] == before["parts"]["system"]
+    kinds = ("system", "results", "calls")
+    assert window["parts"]["pins"] + sum(window["parts"][kind] for kind in kinds) == sum(
+        before["parts"][kind] for kind in kinds
+    )
+    assert window["parts"]["results"] < before["parts"]["results"], "the recording has it still, the window has not"
     assert sum(window["parts"].values()) == window["used_tokens"]
     assert window["left_tokens"] >= counted > 0
 
@@ -274,3 +279,14 @@ def test_a_session_that_is_gone_is_an_answer(tmp_path: Path):
     for view in ("causes?key=x", "compaction?key=x&number=1"):
         answer = asked(source_of(tmp_path), f"/undrift/api/{view}")
         assert answer.status == 400
+
+
+def test_what_a_prune_of_undrift_made_the_provider_write_again_is_named_so(tmp_path: Path):
+    recorded(tmp_path, "s1", turns([10_000, 12_000, 9_000, 9_500], cached=0.5))
+    one = source_of(tmp_path).session("s1")
+    plain, pruned = (list(caused_prompts(one, (), pruned_tokens=given)) for given in ({}, {2: 4_000}))
+    assert pruned[2].reason == "prune"
+    assert pruned[2].tokens["rewritten"] == 12_000 - 4_000 - 4_500
+    assert plain[2].tokens["rewritten"] != pruned[2].tokens["rewritten"]
+    assert [row.reason for row in pruned[:2]] == [row.reason for row in plain[:2]]
+    assert sum(pruned[2].tokens.values()) == 9_000

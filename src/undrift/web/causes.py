@@ -4,6 +4,7 @@ Law: the causes of a prompt sum up to its price, which is that of the provider's
 show a cause, its tokens are in the others, and the figures say for how many prompts.
 """
 
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from undrift.recordings.costs import prompt_usd
 from undrift.settings.model_table import Model
 from undrift.values.clock import day_of
 from undrift.values.usage import CacheEvent, PromptUsage
+from undrift.web.left import left_rows
 from undrift.web.read_again import ReadAgain, first_texts_tokens, read_again, system_and_tools_tokens
 from undrift.web.source import PageSource
 from undrift.web.watching import WatchedSession
@@ -37,8 +39,8 @@ CAUSES = ("work", "history", "fetched", "rewritten", "tools")
 """New texts; older texts that were read from the cache; results read again after a compaction; texts written to the cache
 again. The last one is system prompt and tool definitions, read or written."""
 
-REASONS = ("compaction", "pause", "change")
-"""Why texts were written to the cache again; `change`: without a pause that is known to end the cache."""
+REASONS = ("compaction", "pause", "prune", "change")
+"""Why texts were written to the cache again; `prune`: undrift removed something before them; `change`: no pause ended the cache."""
 
 Sums = dict[str, float]
 """Prompts, tokens and US dollars by a name and a cause or reason, as in ``usd work``."""
@@ -158,10 +160,12 @@ def caused_prompts(
     models: Sequence[Model],
     fixed_tokens: int = 0,
     fetched_tokens: Mapping[int, int] | None = None,
+    pruned_tokens: Mapping[int, int] | None = None,
 ) -> Iterator[CausedPrompt]:
     """Yield each prompt of a session with its causes.
 
     `fixed_tokens`: of system prompt and tools, in every prompt. `fetched_tokens`: of results read again, by the prompt's place.
+    `pruned_tokens`: of what undrift removed for a prompt, by its place: what stood in the cache and stays was written again.
     """
     watch = CacheWatch.before(one.figures.prompts[0] if one.figures.prompts else None)
     place, is_after_compaction = 0, False
@@ -171,6 +175,9 @@ def caused_prompts(
         else:
             lost = watch.lost_tokens(event)
             reason = "compaction" if is_after_compaction else _reason(watch, event) if lost else ""
+            if place in (pruned_tokens or {}) and reason not in ("compaction", "pause"):
+                lost = max(0, watch.tokens - (pruned_tokens or {})[place] - event.cached_tokens)
+                reason = "prune"
             again = (fetched_tokens or {}).get(place, 0)
             tokens = _split(event, fixed_tokens, lost, again, is_whole=is_after_compaction)
             model = event.model or one.model
@@ -182,7 +189,16 @@ def caused_prompts(
 
 def _of_session(source: PageSource, one: WatchedSession) -> Iterator[CausedPrompt]:
     again = _by_prompt(read_again(source, one) or ())
-    return caused_prompts(one, source.models, _fixed_tokens(source, one) or 0, again)
+    return caused_prompts(one, source.models, _fixed_tokens(source, one) or 0, again, _pruned(source, one))
+
+
+def _pruned(source: PageSource, one: WatchedSession) -> Mapping[int, int]:
+    """Return the tokens that undrift removed for each prompt, by its place."""
+    times = [prompt.at_ms or 0 for prompt in one.figures.prompts]
+    found: Counter[int] = Counter()
+    for row in left_rows(source, one):
+        found[bisect_left(times, row["at_ms"])] += row["tokens_saved"]
+    return found
 
 
 def _fixed_tokens(source: PageSource, one: WatchedSession) -> int | None:

@@ -15,6 +15,7 @@ from undrift.web.causes import price_so_far
 from undrift.web.memory import conflict_count
 from undrift.web.read_again import system_texts_tokens
 from undrift.web.source import PageSource
+from undrift.web.watching import KINDS as OWN_KINDS
 from undrift.web.watching import WatchedSession
 from undrift.window.pinning import KINDS, unpinned_in
 
@@ -41,6 +42,7 @@ def session_json(source: PageSource, one: WatchedSession, at_ms: int, open_here:
     """Return one session for the page. `open_here`: the gateway's figures of its open sessions, by our id."""
     managed = next((row for name, row in open_here.items() if one.is_named(name)), None)
     pinned_tokens, left_tokens = source.noted(one, "stored", one.last_ms, lambda: _stored(source, one))
+    stored_left = left_tokens
     if managed:
         left_tokens = max(0, managed["tokens_before"] - managed["tokens_after"])
     usd, unpriced = price_so_far(source, one)
@@ -60,7 +62,7 @@ def session_json(source: PageSource, one: WatchedSession, at_ms: int, open_here:
         "window": {
             "limit_tokens": one.window_tokens,
             "used_tokens": one.used_tokens,
-            "parts": _parts(source, one, pinned_tokens),
+            "parts": _parts(source, one, pinned_tokens, stored_left),
             "left_tokens": left_tokens,
             "is_counted": bool(one.figures.prompts),
         },
@@ -76,13 +78,18 @@ def name_of(source: PageSource, one: WatchedSession) -> str:
     return source.named(title.removeprefix(" · "))
 
 
-def _parts(source: PageSource, one: WatchedSession, pinned_tokens: int) -> dict[str, int]:
+def _parts(source: PageSource, one: WatchedSession, pinned_tokens: int, left_tokens: int) -> dict[str, int]:
     """Return the tokens of the window by kind.
 
     ``system`` is system prompt and tools together, unless the client records its system prompt: then there is ``tools``
     for the rest. ``pins`` is what undrift put in; the provider counts it, and no client records it.
     """
     parts = dict(one.parts())
+    rest = left_tokens  # the recording has it still, the window has not
+    for kind in ("results", "calls", "answers"):
+        gone = min(parts[kind], rest)
+        parts[kind], rest = parts[kind] - gone, rest - gone
+    parts["system"] = max(0, one.used_tokens - sum(parts[kind] for kind in OWN_KINDS))
     pins = min(parts["system"], pinned_tokens)
     if pins:
         parts |= {"system": parts["system"] - pins, "pins": pins}

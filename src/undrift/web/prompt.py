@@ -94,7 +94,8 @@ def _as_sent(
             chosen = _of_turn(records, one.figures.prompts, number, entries)
             if chosen is not None:
                 restored = restored_in(place.records, session_id).get(chosen[0].sum, 0)
-                return _found(store, session_id, *chosen, entries, restored)
+                found = _found(store, session_id, *chosen, entries, restored)
+                return {**found, "tokens": one.figures.prompts[number - 1].prompt_tokens or found["tokens"]}
     return None
 
 

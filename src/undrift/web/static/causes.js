@@ -15,6 +15,7 @@ const NAMES = Object.fromEntries(CAUSES);
 const REASONS = {
   compaction: "after a compaction",
   pause: "after a pause",
+  prune: "after undrift removed something before it",
   change: "without a pause: the prompt or model changed, or no reason is recorded",
 };
 const COUNTED = [

@@ -8,7 +8,7 @@ const ROWS = 20;
 const LINES = 120;
 const AT_ONCE = 6;
 const TRIGGERS = {auto: ", automatic", manual: ", by hand"};
-const NONE = "No compaction so far: nothing was thrown away.";
+const NONE = "The client has not compacted this session. What undrift removed stands under Removed.";
 const INTRO = "Which names and lines of code the agent used after each compaction, and where they stood.";
 
 export async function show(root, {key, signal}) {

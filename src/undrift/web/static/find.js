@@ -46,7 +46,7 @@ export async function show(root, {key: query, now, signal}) {
   ].filter(([, rows]) => rows.length);
   const sections = groups.map(group => listed(...group));
   const jumps = groups.map(([, rows, , noun], n) => [n > 0 && " · ", button(counted(rows.length, noun), () => go(sections[n]), ".link")]);
-  said.replaceChildren(...(groups.length ? jumps.flat().filter(Boolean) : ["Nothing was found."]));
+  said.replaceChildren(...(groups.length ? jumps.flat().filter(Boolean) : ["Nothing was found among titles, memories and removed texts. What still stands in a window is not searched here: ask its session below."]));
   if (found.unread.length) root.append(h("p.note", "These records could not be read: ", own(found.unread.map(one => one || "no project").join(", ")), "."));
   const {sessions} = now ?? (await ask("now", signal));
   root.append(...sections, sessions.length ? inLeft(sessions, asked) : "", groups.length ? "" : hints());

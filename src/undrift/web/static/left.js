@@ -119,7 +119,7 @@ const fits = (word, row, text) => (TURN.test(word) ? row.left_turn === Number(TU
 
 /** Where the words of a search are, if no row has them: a sentence for each text that has them. */
 function where(view, {found, turns}) {
-  if (!found.length) return [h("p", "Nothing in this session’s recording has these words.")];
+  if (!found.length) return [h("p", "No single text of this session’s recording has all these words.")];
   const prompt = n => h("a", {href: address(view.session.key, `turn/${n}`)}, `turn ${number(n)}`);
   const one = ({what, place, turn, is_here: isHere}) => {
     const since = turn ? [/^result/.test(what) ? "read in " : "written in ", prompt(turn)] : "not sent yet";
