@@ -20,6 +20,7 @@ from undrift.values.scope import Scope
 from undrift.web.app import PageApp
 from undrift.web.source import PageSource
 from undrift.window.context import SessionContext
+from undrift.window.sent_recorder import SentRecorder
 
 __all__ = ["TOKEN", "Answer", "RecordedClock", "acted", "asked", "managed", "recorded", "source_of", "turns"]
 
@@ -66,7 +67,7 @@ def managed(home: Path, name: str, records: list[Record], *, budget_tokens: int,
     context = SessionContext.of(f"anthropic:{name}", store, settings, clock.now, home=place, keeps_notes=False)
     found = Recognised(f"anthropic:{name}", "given")
     prepared = []
-    with Session(context, recognised=found, notes_sent=True) as session:
+    with Session(context, recognised=found, sent=SentRecorder(context)) as session:
         messages: list[dict[str, Any]] = []
         turn = 0
         for record in records:

@@ -27,6 +27,7 @@ from undrift.values.scope import Scope
 from undrift.web import serve
 from undrift.web.views import VIEWS
 from undrift.window.context import SessionContext
+from undrift.window.sent_recorder import SentRecorder
 
 MOST_NODES = 2_000
 MANAGED, COMPACTED = "managed-1", "compacted-1"
@@ -62,7 +63,7 @@ def managed(home: Path, key: str = MANAGED, budget_tokens: int = 4_000) -> None:
     store = open_store(place, Scope())
     given = Settings(budget_tokens=budget_tokens)
     context = SessionContext.of(f"claude:{key}", store, given, lambda: at_ms[0], home=place)
-    with Session(context, recognised=Recognised(f"claude:{key}", "given"), notes_sent=True) as session:
+    with Session(context, recognised=Recognised(f"claude:{key}", "given"), sent=SentRecorder(context)) as session:
         for number in range(TURNS):
             answer = records[1 + 2 * number]
             at_ms[0] = int(datetime.fromisoformat(answer["timestamp"]).timestamp() * 1_000) - 500

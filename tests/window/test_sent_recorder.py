@@ -21,7 +21,7 @@ from undrift.values.clock import now_ms
 from undrift.values.scope import Scope
 from undrift.window import sent_recorder
 from undrift.window.context import SessionContext
-from undrift.window.sent_recorder import records_in, restored_in
+from undrift.window.sent_recorder import SentRecorder, records_in, restored_in
 
 FIRST = user("hello")
 SMALL = 1_200
@@ -31,7 +31,7 @@ def opened(home: Path, **given: Any) -> Session:
     place = place_at(home)
     store = open_store(place, Scope())
     context = SessionContext.of("s", store, Settings(budget_tokens=SMALL, **given), now_ms, home=place)
-    return Session(context, recognised=Recognised("s", "given"), notes_sent=True)
+    return Session(context, recognised=Recognised("s", "given"), sent=SentRecorder(context))
 
 
 def marks_of(messages: list[Json]) -> list[str]:
@@ -187,6 +187,8 @@ def test_an_unknown_history_reads_the_file_once(tmp_path: Path, monkeypatch: pyt
 def test_what_is_replaced_behind_the_count_is_noted(tmp_path: Path):
     with opened(tmp_path) as session:
         session.prepare(body(FIRST, *rounds(2)))
-        session.note_restored(2)
+        recorder = session._preparer._sent
+        assert recorder is not None
+        recorder.note_restored(2)
     (record,) = records_in(tmp_path, "s")
     assert restored_in(tmp_path, "s") == {record.sum: 2}

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 
 from undrift.proxy.naming import Kind, Name
 from undrift.session.lanes import Lane
+from undrift.window.context import SessionContext
+from undrift.window.sent_recorder import SentRecorder
 from undrift.window.session_log import SessionLog
 
 __all__ = ["GatewayLane", "LaneFigures"]
@@ -28,6 +30,17 @@ class LaneFigures:
     reports: set[str] = field(default_factory=set)  # that are kept as facts, by their keys
     own_name: str = ""  # by which its client calls the conversation
     log: SessionLog | None = None  # of the session that was opened last
+    sent: SentRecorder | None = None  # of the same
+
+    def opened(self, context: SessionContext) -> SentRecorder:
+        """Take over the log of a session that is opened; return what notes its requests."""
+        self.log, self.sent = context.log, SentRecorder(context)
+        return self.sent
+
+    def note_restored(self, count: int) -> None:
+        """Note that files stand in place of so many blocks of the newest request."""
+        if count and self.sent is not None:
+            self.sent.note_restored(count)
 
 
 GatewayLane = Lane[LaneFigures]

@@ -276,9 +276,9 @@ class OpenSessions:
         """Open a session on its project's store; the session does not close the store."""
         store, clock = self._projects.store_of(lane.place), self._config.clock
         context = SessionContext.of(lane.found.session_id, store, settings, clock, home=lane.place)
-        lane.figures.log = context.log
+        sent = lane.figures.opened(context)
         names_recall: RecallHint = "always" if self._config.recall_reachable else "offered"
-        return Session(context, recognised=lane.found, names_recall=names_recall, closes_store=False, notes_sent=True)
+        return Session(context, recognised=lane.found, names_recall=names_recall, closes_store=False, sent=sent)
 
     def _settings(self, model: str | None) -> Settings:
         """Return the settings for a session with this model, whose window may be smaller."""
@@ -301,7 +301,7 @@ class OpenSessions:
         keep_reports(self._lanes, lane, form, request, ask, store)
         lane.turn += 1
         body, restored, more = put_back(form, request, prepared.body, self._count)
-        session.note_restored(restored)
+        lane.figures.note_restored(restored)
         self._remember(lane, form, request)
         figures, kind = lane.figures, self._name(lane, form, request, ask)
         figures.requests[kind] += 1

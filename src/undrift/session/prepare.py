@@ -285,11 +285,6 @@ class Preparer:
             tokens = prepared.tokens_after, beside_tokens
             self._sent.note(conversation, self._renderer(conversation), is_edited=is_edited, tokens=tokens)
 
-    def note_restored(self, count: int) -> None:
-        """Note that so many blocks of the newest request are replaced before it is sent; see `SentRecorder`."""
-        if self._sent is not None and count:
-            self._sent.note_restored(count)
-
     def _note_answer(self, form: Form, text: str) -> None:
         """Store a mark of the answer to the session's first request."""
         conversation = self._log.along

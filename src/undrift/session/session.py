@@ -68,7 +68,7 @@ class Session(Closing, OfOneProcess):
         recognised: Recognised | None = None,
         names_recall: RecallHint = "marks",
         closes_store: bool = True,
-        notes_sent: bool = False,
+        sent: SentRecorder | None = None,
     ) -> None:
         self.id = context.id
         self.settings = context.settings
@@ -88,9 +88,7 @@ class Session(Closing, OfOneProcess):
         """The memory of the session; its methods are methods of the session as well."""
         updates = TaskUpdates(context)
         self._tasks = SessionTasks(context, updates, upkeep)
-        self._preparer = Preparer(
-            context, updates, upkeep, recognised, names_recall, SentRecorder(context) if notes_sent else None
-        )
+        self._preparer = Preparer(context, updates, upkeep, recognised, names_recall, sent)
         self.costs = self._preparer.costs
         """The prompt cache, as usage tells it; not for several threads at once."""
         self._pins = SessionPins(context)
@@ -298,11 +296,6 @@ class Session(Closing, OfOneProcess):
         told = tuple(self._tasks.answer(call) for call in read.calls if call.tool_name in TOLD_BY_REPLY)
         text = marker.strip_markers(read.text) if self.settings.task_markers else read.text
         return replace(read, text=text, task_results=told)
-
-    @in_turn
-    def note_restored(self, count: int) -> None:
-        """Note that a gateway puts files in place of so many blocks of the newest request."""
-        self._preparer.note_restored(count)
 
     @in_turn
     def budget_price(self) -> BudgetPrice | None:
