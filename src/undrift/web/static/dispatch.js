@@ -77,7 +77,7 @@ function chosen(kind, agent, label, parts, picked, ...children) {
     event.preventDefault();
     choose();
   };
-  const made = h(`g.${kind}`, {tabindex: "0", role: "button", "aria-label": label, "data-agent": agent, onclick: choose, onkeydown}, children);
+  const made = h(`g.${kind}`, {tabindex: "0", role: "button", "aria-label": agent ? null : label, "aria-description": agent ? label : null, "data-agent": agent, onclick: choose, onkeydown}, children);
   return made;
 }
 
