@@ -20,11 +20,9 @@ from tests.clients.real_clients import (
     program,
 )
 from tests.proxy.builders import gateway
-from tests.report.browser import BROWSERS, browser_path
+from tests.web.driven import driven_browser
 from undrift.settings import Settings
 from undrift.testing import Say, ScriptedProvider, Shell
-
-sync_api = pytest.importorskip("playwright.sync_api", reason="`make web-test` installs Playwright")
 
 BACK = "Brought back by the user"
 CHECKED = {"claude": "Exactly as it was sent", "codex": "As it was sent, all but 1 block"}
@@ -36,13 +34,8 @@ BUDGET_TOKENS = 60_000
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    found = browser_path()
-    if found is None:
-        pytest.skip(f"needs a browser: one of {', '.join(BROWSERS)}")
-    with sync_api.sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
-        yield opened
-        opened.close()
+    with driven_browser() as found:
+        yield found
 
 
 def brings_back(page: Any) -> None:

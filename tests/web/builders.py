@@ -2,7 +2,9 @@
 
 import asyncio
 import json
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -18,11 +20,12 @@ from undrift.stores.opening import open_store
 from undrift.stores.projects import keep
 from undrift.values.scope import Scope
 from undrift.web.app import PageApp
+from undrift.web.serve import PageServer
 from undrift.web.source import PageSource
 from undrift.window.context import SessionContext
 from undrift.window.sent_recorder import SentRecorder
 
-__all__ = ["TOKEN", "Answer", "RecordedClock", "acted", "asked", "managed", "recorded", "source_of", "turns"]
+__all__ = ["TOKEN", "Answer", "RecordedClock", "acted", "asked", "managed", "recorded", "serving", "source_of", "turns"]
 
 TOKEN = "a" * 64
 
@@ -94,9 +97,23 @@ class RecordedClock:
         return self.at_ms
 
 
+@contextmanager
+def serving(source: PageSource) -> Iterator[str]:
+    """Serve the page in a thread; yield its address, with the token."""
+    server = PageServer(source, TOKEN, 0)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        yield server.url
+    finally:
+        server.stop()
+        thread.join(30)
+    assert not thread.is_alive()
+
+
 @dataclass
 class Answer:
-    """What the server sent: its status, its headers, and the body."""
+    """An answer of the server: its status, its headers, and the body."""
 
     status: int = 0
     headers: dict[str, str] = field(default_factory=dict)

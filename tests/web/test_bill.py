@@ -64,7 +64,7 @@ def today(records: list[Record]) -> list[Record]:
     return records
 
 
-def test_the_causes_of_a_session_are_those_that_are_reckoned_by_hand(tmp_path: Path):
+def test_the_causes_of_a_session_are_those_that_are_counted_by_hand(tmp_path: Path):
     recorded(tmp_path, "s1", eventful())
     source = source_of(tmp_path)
     found = VIEWS["causes"](source, {"key": "s1"})

@@ -1,22 +1,21 @@
 """The bill, the compactions and what left in a real browser: new figures come by themselves, hostile texts stay texts."""
 
 import json
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.builders import body, rounds, user
-from tests.report.browser import Browser, Tab
+from tests.report.browser import Browser
 from tests.report.test_in_browser import AXE, AXE_RUN, OUTSIDE, screens
-from tests.web.builders import TOKEN, recorded, source_of, turns
+from tests.web.builders import recorded, serving, source_of, turns
+from tests.web.tabs import closed, opened
 from tests.web.test_bill import eventful, today
 from tests.web.test_compactions import RULES, session
-from tests.web.test_in_browser import FOREIGN, NODES, SHOWN, TITLES, text_of, thrown, until
+from tests.web.test_in_browser import FOREIGN, NODES, TITLES, text_of, until
 from undrift.session.session import Session
 from undrift.settings import Settings
-from undrift.web import serve
 
 MOST_NODES = 1_000
 SESSIONS = 30
@@ -41,25 +40,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def address(home: Path) -> Iterator[str]:
-    server = serve.PageServer(source_of(home), TOKEN, 0)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    yield server.url
-    server.stop()
-    thread.join(30)
-
-
-def opened(browser: Browser, address: str, view: str) -> Tab:
-    tab = browser.open(address + view)
-    until(tab, SHOWN)
-    return tab
-
-
-def closed(browser: Browser, tab: Tab) -> None:
-    """Close a tab; it must have been silent."""
-    assert tab.complaints() == []
-    assert thrown(browser) == []
-    tab.call("Page.close")
+    with serving(source_of(home)) as url:
+        yield url
 
 
 def test_new_prompts_come_into_the_bill_and_leave_the_focus_the_page_and_what_is_open(

@@ -5,7 +5,6 @@
 
 import json
 import re
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
@@ -14,11 +13,10 @@ import pytest
 
 from tests.report.browser import Browser, Tab
 from tests.report.test_in_browser import ALL
-from tests.web.builders import TOKEN, asked
+from tests.web.builders import TOKEN, asked, serving
 from tests.web.payloads import BIG, COMPACTED, IS_WHOLE, MANAGED, NAMED, PAYLOADS, hostile_home, hostile_source, sample
 from tests.web.test_in_browser import SHOWN, thrown, until
 from tests.web.test_share import ADDRESS, Parsed, shared
-from undrift.web import serve
 
 TEXTS = PAYLOADS if IS_WHOLE else sample(10)
 PLACES, PARTS = (4, 6) if IS_WHOLE else (5, 1)
@@ -71,12 +69,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def address(home: Path) -> Iterator[str]:
-    server = serve.PageServer(hostile_source(home, TEXTS), TOKEN, 0)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    yield server.url
-    server.stop()
-    thread.join(30)
+    with serving(hostile_source(home, TEXTS)) as url:
+        yield url
 
 
 @pytest.fixture

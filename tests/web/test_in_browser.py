@@ -1,6 +1,5 @@
 """The living page in a real browser: it shows sessions as they grow, runs nothing of their texts, and stays small and silent."""
 
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ import pytest
 from tests.hooks.builders import compacted
 from tests.report.browser import Browser, Tab
 from tests.report.test_in_browser import ALL, AXE, AXE_RUN, LETTERS, OUTSIDE, screens
-from tests.web.builders import TOKEN, recorded, source_of, turns
+from tests.web.builders import recorded, serving, source_of, turns
 from undrift.session.session import Session
 from undrift.stores.projects import keep
 from undrift.web import serve, views
@@ -71,13 +70,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def address(home: Path) -> Iterator[str]:
-    server = serve.PageServer(source_of(home), TOKEN, 0)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    yield server.url
-    server.stop()
-    thread.join(30)
-    assert not thread.is_alive()
+    with serving(source_of(home)) as url:
+        yield url
 
 
 @pytest.fixture
@@ -258,11 +252,8 @@ def test_an_open_conflict_is_counted_in_the_navigation_and_its_lines_lead_up_to_
     with Session.open("notes", home=keep(source.place("/repo/shop"))) as session:
         session.remember("The port of the login service is 8080", trust="user")
         session.remember("The port of the login service is 9090", trust="tool")
-    server = serve.PageServer(source, TOKEN, 0)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    try:
-        tab = browser.open(server.url)
+    with serving(source) as url:
+        tab = browser.open(url)
         until(tab, "document.querySelector('nav [data-view=memory]').textContent === 'Memory 1 conflict to settle'")
         tab.evaluate("document.querySelector('nav [data-view=memory]').click()")
         until(tab, "document.querySelector('.conflict')")
@@ -282,9 +273,6 @@ def test_an_open_conflict_is_counted_in_the_navigation_and_its_lines_lead_up_to_
         until(tab, "document.querySelector('nav [data-view=memory]').textContent.trim() === 'Memory'")
         assert thrown(browser) == []
         tab.call("Page.close")
-    finally:
-        server.stop()
-        thread.join(30)
 
 
 @only_in_full
@@ -298,16 +286,10 @@ def test_a_session_that_is_gone_is_a_sentence_with_a_way_back(browser: Browser, 
 
 @only_in_full
 def test_a_home_without_sessions_says_what_to_do(browser: Browser, tmp_path: Path):
-    server = serve.PageServer(source_of(tmp_path), TOKEN, 0)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    try:
-        tab = browser.open(server.url)
+    with serving(source_of(tmp_path)) as url:
+        tab = browser.open(url)
         until(tab, "/No recorded session yet. Start Claude Code or Codex/.test(document.body.innerText)")
         tab.call("Page.close")
-    finally:
-        server.stop()
-        thread.join(30)
 
 
 def test_the_browser_tests_can_fail(browser: Browser, address: str):

@@ -15,14 +15,12 @@ from typing import Any
 import pytest
 
 from tests.proxy.builders import gateway
-from tests.report.browser import BROWSERS, browser_path
 from tests.web.agent import SESSION, Agent, counted_answer
+from tests.web.driven import driven_browser, sync_api
 from undrift.session.session import Session
 from undrift.settings import Settings
 from undrift.stores.projects import place_of
 from undrift.testing import RawUpstream, Send, response
-
-sync_api = pytest.importorskip("playwright.sync_api", reason="`make web-test` installs Playwright")
 
 BUDGET_TOKENS = 9_000
 READ = 30
@@ -34,13 +32,8 @@ BACK = "Brought back by the user"
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    program = browser_path()
-    if program is None:
-        pytest.skip(f"needs a browser: one of {', '.join(BROWSERS)}")
-    with sync_api.sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+    with driven_browser() as found:
         yield found
-        found.close()
 
 
 @dataclass

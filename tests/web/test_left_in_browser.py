@@ -1,7 +1,6 @@
 """Tests of what left and of the prompts in a real browser: an action says what it did, a prompt how sure it is."""
 
 import json
-import threading
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -13,9 +12,9 @@ import pytest
 from tests.cli.builders import Record, answered, called, claude, listing
 from tests.hooks.builders import compacted, with_ids
 from tests.report.browser import Browser, Tab
-from tests.report.test_in_browser import AXE, AXE_RUN, OUTSIDE, screens
-from tests.web.builders import TOKEN, recorded, source_of, turns
-from tests.web.test_in_browser import FOREIGN, NODES, SHOWN, TITLES, text_of, thrown, until
+from tests.web.builders import recorded, serving, source_of, turns
+from tests.web.tabs import closed, fits, opened
+from tests.web.test_in_browser import FOREIGN, NODES, TITLES, text_of, until
 from undrift.hooks.brought import brought_texts
 from undrift.session.identity import Recognised
 from undrift.session.session import Session
@@ -24,7 +23,6 @@ from undrift.stores.files import safe_name
 from undrift.stores.opening import open_store
 from undrift.stores.projects import keep
 from undrift.values.scope import Scope
-from undrift.web import serve
 from undrift.web.views import VIEWS
 from undrift.window.context import SessionContext
 from undrift.window.sent_recorder import SentRecorder
@@ -82,25 +80,8 @@ def home(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def address(home: Path) -> Iterator[str]:
-    server = serve.PageServer(source_of(home), TOKEN, 0)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    yield server.url
-    server.stop()
-    thread.join(30)
-
-
-def opened(browser: Browser, address: str, view: str) -> Tab:
-    tab = browser.open(address + view)
-    until(tab, SHOWN)
-    return tab
-
-
-def closed(browser: Browser, tab: Tab, refused: int = 0) -> None:
-    """Close a tab; it must have been silent, but for requests that the server refused."""
-    assert len([one for one in tab.complaints() if "400 (Bad Request)" in one]) == refused == len(tab.complaints())
-    assert thrown(browser) == []
-    tab.call("Page.close")
+    with serving(source_of(home)) as url:
+        yield url
 
 
 def click(tab: Tab, selector: str) -> None:
@@ -383,10 +364,5 @@ def test_the_views_fit_every_screen_and_an_accessibility_checker_finds_nothing(
     browser: Browser, address: str, view: str
 ):
     tab = opened(browser, address, view)
-    if AXE.is_file():
-        tab.evaluate(AXE.read_text(encoding="utf-8"))
-    for width, scheme in screens():
-        tab.show(width, scheme)
-        assert tab.evaluate("document.documentElement.scrollWidth") <= width, tab.evaluate(OUTSIDE)
-        assert not AXE.is_file() or tab.evaluate(AXE_RUN) == []
+    fits(tab)
     closed(browser, tab)

@@ -1,7 +1,6 @@
 """The memory on the page: what holds, what it superseded, conflicts, earlier moments, and what a person changes there."""
 
 import json
-import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,9 +9,9 @@ from typing import Any
 import pytest
 
 from tests.report.browser import Browser, Tab
-from tests.report.test_in_browser import AXE, AXE_RUN, OUTSIDE, screens
-from tests.web.builders import TOKEN, recorded, source_of, turns
-from tests.web.test_in_browser import FOREIGN, NODES, SHOWN, TITLES, only_in_full, text_of, thrown, until
+from tests.web.builders import recorded, serving, source_of, turns
+from tests.web.tabs import closed, fits, opened
+from tests.web.test_in_browser import FOREIGN, NODES, TITLES, only_in_full, text_of, until
 from undrift.errors import InputError
 from undrift.session.session import Session
 from undrift.settings import Settings
@@ -22,7 +21,6 @@ from undrift.values.clock import now_ms
 from undrift.values.memory import MemoryEntry
 from undrift.values.project import Place
 from undrift.values.scope import Scope
-from undrift.web import serve
 from undrift.web.actions import ACTIONS
 from undrift.web.source import PageSource
 from undrift.web.views import VIEWS
@@ -352,26 +350,17 @@ def test_a_home_without_memories_is_empty(tmp_path: Path):
 @pytest.fixture
 def open_view(browser: Browser, tmp_path: Path) -> Iterator[Callable[[str], Tab]]:
     """Opens a view of this home's page; afterwards the tab must have been silent, and within the page."""
-    server = serve.PageServer(source_of(tmp_path), TOKEN, 0)
-    thread = threading.Thread(target=server.run)
-    thread.start()
     tabs = []
+    with serving(source_of(tmp_path)) as url:
 
-    def opened(view: str) -> Tab:
-        tabs.append(browser.open(server.url + view))
-        until(tabs[-1], SHOWN)
-        return tabs[-1]
+        def go(view: str) -> Tab:
+            tabs.append(opened(browser, url, view))
+            return tabs[-1]
 
-    try:
-        yield opened
+        yield go
         for tab in tabs:
-            assert tab.complaints() == []
-            assert thrown(browser) == []
-            assert [one for one in tab.requests() if not one.startswith(server.url)] == []
-            tab.call("Page.close")
-    finally:
-        server.stop()
-        thread.join(30)
+            assert [one for one in tab.requests() if not one.startswith(url)] == []
+            closed(browser, tab)
 
 
 def press(tab: Tab, name: str, within: str = "main") -> None:
@@ -479,9 +468,4 @@ def test_the_memory_fits_every_screen_and_an_accessibility_checker_finds_nothing
     tab = open_view("#/memory")
     press(tab, "Edit", ".memories")
     until(tab, "document.querySelector('textarea')")
-    if AXE.is_file():
-        tab.evaluate(AXE.read_text(encoding="utf-8"))
-    for width, scheme in screens():
-        tab.show(width, scheme)
-        assert tab.evaluate("document.documentElement.scrollWidth") <= width, tab.evaluate(OUTSIDE)
-        assert not AXE.is_file() or tab.evaluate(AXE_RUN) == []
+    fits(tab)

@@ -1,7 +1,6 @@
 """The file that Share makes, in a real browser: it opens from disk, asks for nothing, and holds no secret and no person."""
 
 import re
-import threading
 import time
 from collections.abc import Iterator
 from html.parser import HTMLParser
@@ -13,11 +12,11 @@ import pytest
 from tests.hooks.builders import compacted
 from tests.report.browser import Browser, Tab
 from tests.report.test_in_browser import AXE, AXE_RUN, LETTERS, screens
-from tests.web.builders import TOKEN, recorded, source_of, turns
+from tests.web.builders import TOKEN, recorded, serving, source_of, turns
 from tests.web.test_find import SECRET, managed, remembered
 from tests.web.test_in_browser import FOREIGN, LEAST_LETTER_PIXELS, MOST_NODES, NODES, SHOWN, thrown, until
 from undrift.session.session import Session
-from undrift.web import serve, views
+from undrift.web import views
 from undrift.web.views import VIEWS
 
 KEY = "11111111-2222-4333-8444-555555555555"
@@ -89,19 +88,15 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def address(home: Path) -> Iterator[str]:
-    server = serve.PageServer(source_of(home), TOKEN, 0)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    yield server.url
-    server.stop()
-    thread.join(30)
+    with serving(source_of(home)) as url:
+        yield url
 
 
 def opened(browser: Browser, address: str, home: Path, view: str) -> Tab:
     row = VIEWS["find"](source_of(home), {"q": "noon"})["originals"][0]
     tab = browser.open(address + view.format(quote(row["project_key"]), row["ref"]))
     until(tab, SHOWN)
-    until(tab, "!/Searching|Reckoning|Looking for/.test(document.querySelector('main').textContent)")
+    until(tab, "!/Searching|Adding up|Looking for/.test(document.querySelector('main').textContent)")
     return tab
 
 

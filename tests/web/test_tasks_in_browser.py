@@ -1,19 +1,17 @@
 """Tests of the page's tasks and runs in a real browser: hostile texts stay texts, keys reach the graph, many rows stay few nodes."""
 
 import json
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.report.browser import Browser, Tab
-from tests.report.test_in_browser import AXE, AXE_RUN, OUTSIDE, screens
-from tests.web.builders import TOKEN, recorded, source_of, turns
-from tests.web.test_in_browser import FOREIGN, NODES, SHOWN, TITLES, text_of, thrown, until
+from tests.report.browser import Browser
+from tests.web.builders import recorded, serving, source_of, turns
+from tests.web.tabs import closed, fits, opened
+from tests.web.test_in_browser import FOREIGN, NODES, TITLES, text_of
 from tests.web.test_tasks import sub_agent, with_run, with_tasks
 from undrift.session.session import Session
-from undrift.web import serve
 
 MOST_NODES = 2_000
 AGENTS = 130
@@ -45,25 +43,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def address(home: Path) -> Iterator[str]:
-    server = serve.PageServer(source_of(home), TOKEN, 0)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    yield server.url
-    server.stop()
-    thread.join(30)
-
-
-def opened(browser: Browser, address: str, view: str) -> Tab:
-    tab = browser.open(address + view)
-    until(tab, SHOWN)
-    return tab
-
-
-def closed(browser: Browser, tab: Tab) -> None:
-    """Close a tab; it must have been silent."""
-    assert tab.complaints() == []
-    assert thrown(browser) == []
-    tab.call("Page.close")
+    with serving(source_of(home)) as url:
+        yield url
 
 
 @pytest.mark.parametrize("view", ["#/tasks", "#/session/hostile-1/tasks"])
@@ -105,10 +86,5 @@ def test_many_tasks_and_sub_agents_stand_a_page_at_a_time(browser: Browser, addr
 @pytest.mark.parametrize("view", ["#/tasks", "#/session/hostile-1/tasks"])
 def test_the_views_of_tasks_fit_every_screen(browser: Browser, address: str, view: str):
     tab = opened(browser, address, view)
-    if AXE.is_file():
-        tab.evaluate(AXE.read_text(encoding="utf-8"))
-    for width, scheme in screens():
-        tab.show(width, scheme)
-        assert tab.evaluate("document.documentElement.scrollWidth") <= width, tab.evaluate(OUTSIDE)
-        assert not AXE.is_file() or tab.evaluate(AXE_RUN) == []
+    fits(tab)
     closed(browser, tab)

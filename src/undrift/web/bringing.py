@@ -15,13 +15,11 @@ from undrift.core.text.secrets import mask
 from undrift.errors import InputError
 from undrift.hooks.brought import MOST_CHARACTERS, BroughtText, keep_brought
 from undrift.session.session import Session
-from undrift.settings import Settings
 from undrift.settings.model_table import lookup
 from undrift.values.clock import now_ms
 from undrift.values.window import ContextEntry, Original
 from undrift.web.brought_back import PIN_TYPE, HookTexts, pinned_text
 from undrift.web.entries import entries_of
-from undrift.web.left import our_ids
 from undrift.web.source import PageSource
 from undrift.web.watching import WatchedSession
 
@@ -150,10 +148,9 @@ def _named(source: PageSource, given: Mapping[str, Any]) -> tuple[WatchedSession
 def _session(source: PageSource, one: WatchedSession, session_id: str) -> Iterator[Session]:
     place = source.place_of(one)
     with source.store(place) as store:
-        if store is None or session_id not in our_ids(store, one):
+        if store is None or session_id not in one.ids_in(store):
             raise InputError("undrift keeps nothing of this session, so there is nothing to do it with")
-    settings = Settings.from_environment(None, home=str(place.records))
-    with Session.open(session_id, home=place, settings=settings, keeps_notes=False) as session:
+    with source.opened(session_id, place) as session:
         yield session
 
 

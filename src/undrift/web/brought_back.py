@@ -41,11 +41,11 @@ class Brought:
     def __init__(self, store: Store, session_id: str) -> None:
         unpinned = unpinned_in(store.operations(session_id, KINDS))
         self._session_id = session_id
-        self._decisions = Decisions(session_id, store.decided(session_id), store.pins(session_id), unpinned)
+        decided = store.decided(session_id)
+        self._decisions = Decisions(session_id, decided, store.pins(session_id), unpinned)
         held = {ref: pin for ref, pin in self._decisions.pins.items() if ref not in unpinned}
         self._back = {str(pin.meta("of")): ref for ref, pin in held.items() if pin.meta("made_of") == BACK}
         self._pins = {ref for ref, pin in held.items() if not pin.meta("made_of")}
-        decided = store.decided(session_id)
         gone = {decision.entry_id for decision in decided if decision.kind == "pruned"}
         self._gone = {str(d.detail.get("pin")) for d in decided if d.kind == "pinned" and d.entry_id in gone}
 

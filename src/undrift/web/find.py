@@ -12,8 +12,6 @@ from typing import Any, NamedTuple
 from undrift.core.text.safe_lines import label
 from undrift.core.text.secrets import mask
 from undrift.errors import RecallError, StoreError, UndriftError
-from undrift.session.session import Session
-from undrift.settings import Settings
 from undrift.stores.base import Found
 from undrift.stores.contract import Store
 from undrift.values.memory import MemoryEntry
@@ -115,8 +113,7 @@ def _remembered(source: PageSource, place: Place, asked: str) -> Iterator[_Hit]:
         newest = None if store is None else store.newest_session()
     if newest is None:
         return
-    settings = Settings.from_environment(None, home=str(place.records))
-    with Session.open(newest, home=place, settings=settings, keeps_notes=False) as opened:
+    with source.opened(newest, place) as opened:
         if _MEMORY_ID.fullmatch(asked):
             yield from (
                 _Hit(entry, math.inf, has_words=True) for entry in opened.memories() if entry.id.startswith(asked)

@@ -16,12 +16,12 @@ from undrift.errors import RecallError, StoreError
 from undrift.stores.contract import Store
 from undrift.values.window import ContextEntry, Decision
 from undrift.web.brought_back import Brought, HookTexts
-from undrift.web.entries import RecordedBlocks, entries_of
+from undrift.web.entries import entries_of, recorded_blocks
 from undrift.web.source import PageSource
 from undrift.web.used_again import UsedAgain
 from undrift.web.watching import WatchedSession
 
-__all__ = ["left", "left_rows", "our_ids", "stored_entry", "why_of"]
+__all__ = ["left", "left_rows", "rows_in", "stored_entry", "why_of"]
 
 _WHY: Mapping[str, str] = {
     "budget": "The window had reached its budget{budget}. This was least likely to be needed again, of all that may leave.",
@@ -47,9 +47,10 @@ def left(source: PageSource, query: Mapping[str, str]) -> dict[str, Any]:
     used = UsedAgain(one, entries)
     place = source.place_of(one)
     with source.store(place) as store:
-        rows = [*left_rows(source, one), *_compacted(one, entries)][:_MOST_ROWS]
+        managed = [] if store is None else rows_in(store, one)
+        rows = [*managed, *_compacted(one, entries)][:_MOST_ROWS]
         brought = {} if store is None else {id_: Brought(store, id_) for id_ in {row["session_id"] for row in rows}}
-        recording = RecordedBlocks(entries)
+        recording = recorded_blocks(source, one)
         for row in rows:
             entry = row.pop("entry", None)
             recorded = entry
@@ -97,23 +98,21 @@ def _joined(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def left_rows(source: PageSource, one: WatchedSession) -> list[dict[str, Any]]:
     """Return what undrift removed from a session's window, the newest first; none if it does not manage it."""
-    found: list[dict[str, Any]] = []
     with source.store(source.place_of(one)) as store:
-        if store is None:
-            return []
-        for session_id in our_ids(store, one):
-            times = _times(store, session_id)
-            found += [
-                _row(decision, session_id, times.get(str(decision.detail.get("at", "")), 0))
-                for decision in store.decisions(session_id).values()
-                if decision.kind not in PLACED
-            ]
+        return [] if store is None else rows_in(store, one)
+
+
+def rows_in(store: Store, one: WatchedSession) -> list[dict[str, Any]]:
+    """Return what a store says was removed from a session's window, the newest first."""
+    found: list[dict[str, Any]] = []
+    for session_id in one.ids_in(store):
+        times = _times(store, session_id)
+        found += [
+            _row(decision, session_id, times.get(str(decision.detail.get("at", "")), 0))
+            for decision in store.decisions(session_id).values()
+            if decision.kind not in PLACED
+        ]
     return sorted(found, key=lambda row: -row["at_ms"])
-
-
-def our_ids(store: Store, one: WatchedSession) -> list[str]:
-    """Return our ids of a client's session: that of the hooks, and that of the gateway."""
-    return [row.session_id for row in store.sessions() if one.is_named(row.session_id)]
 
 
 def _times(store: Store, session_id: str) -> dict[str, int]:
@@ -150,7 +149,7 @@ def why_of(decision: Decision) -> str:
 def _compacted(one: WatchedSession, entries: Sequence[ContextEntry]) -> list[dict[str, Any]]:
     """Return what the client's own compactions removed, the newest first; of what was removed twice, the last time."""
     rows = []
-    session_id = f"{one.client}:{one.session_id or one.key}"
+    session_id = one.client_id
     bounds = list(enumerate(one.figures.boundaries, 1))
     for entry in reversed(entries):
         line = entry.meta("line")

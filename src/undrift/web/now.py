@@ -8,8 +8,8 @@ from typing import Any
 
 from undrift.core.guard import LEAST_TOKENS
 from undrift.core.text.safe_lines import label
+from undrift.core.window.log import PLACED
 from undrift.errors import StoreError
-from undrift.stores.contract import Store
 from undrift.values.clock import now_ms
 from undrift.web.causes import price_so_far
 from undrift.web.memory import conflict_count
@@ -26,7 +26,6 @@ _LIVE_MS = 60 * 60_000
 
 _MOST_LIVE = 50
 _NAME_CHARACTERS = 200
-_AWAY = frozenset({"pruned", "cut", "trimmed", "folded", "evicted"})
 
 
 def now(source: PageSource, _: Mapping[str, str]) -> dict[str, Any]:
@@ -105,19 +104,17 @@ def _stored(source: PageSource, one: WatchedSession) -> tuple[int, int]:
     pinned = left = 0
     try:
         with source.store(source.place_of(one)) as store:
-            for session_id in _ids(store, one):
-                decisions = list(store.decisions(session_id).values()) if store else []
-                left += sum(decision.tokens_saved for decision in decisions if decision.kind in _AWAY)
+            if store is None:
+                return 0, 0
+            for session_id in one.ids_in(store):
+                decisions = store.decisions(session_id).values()
+                left += sum(decision.tokens_saved for decision in decisions if decision.kind not in PLACED)
                 placed = {decision.ref: -decision.tokens_saved for decision in decisions if decision.kind == "pinned"}
-                undone = unpinned_in(store.operations(session_id, KINDS)) if store and placed else ()
+                undone = unpinned_in(store.operations(session_id, KINDS)) if placed else ()
                 pinned += sum(tokens for ref, tokens in placed.items() if ref not in undone)
     except StoreError:
         return 0, 0
     return pinned, left
-
-
-def _ids(store: Store | None, one: WatchedSession) -> list[str]:
-    return [row.session_id for row in store.sessions() if one.is_named(row.session_id)] if store else []
 
 
 def _cache(one: WatchedSession) -> dict[str, Any]:

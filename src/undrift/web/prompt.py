@@ -17,7 +17,6 @@ from undrift.core.window.sent_prompt import (
     SentItem,
     SentRecord,
     hash_of,
-    own_hash,
     parts_of,
     prompt_at,
     size_of,
@@ -27,7 +26,7 @@ from undrift.stores.contract import Store
 from undrift.stores.sent_prompts import sent_sessions
 from undrift.values.usage import PromptUsage
 from undrift.values.window import ContextEntry, Decision
-from undrift.web.entries import entries_of
+from undrift.web.entries import entries_of, recorded_blocks
 from undrift.web.left import why_of
 from undrift.web.our_texts import OurTexts
 from undrift.web.source import PageSource
@@ -62,8 +61,7 @@ def prompt(source: PageSource, query: Mapping[str, str]) -> dict[str, Any]:
     number = int(given) if given.isdecimal() and len(given) < 9 else 0
     if not 1 <= number <= len(prompts):
         raise InputError(f"the session has turns 1 to {len(prompts):,}; {given[:20]!r} is none of them")
-    entries = entries_of(source, one)
-    found = _as_sent(source, one, number, entries) or _as_recorded(one, prompts[number - 1], entries)
+    found = _as_sent(source, one, number) or _as_recorded(one, prompts[number - 1], entries_of(source, one))
     rows: list[_PromptBlock] = found.pop("rows")
     since = query.get("from", "")
     start = int(since) if since.isdecimal() and len(since) < 9 else 0
@@ -81,42 +79,39 @@ def prompt(source: PageSource, query: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _as_sent(
-    source: PageSource, one: WatchedSession, number: int, entries: Sequence[ContextEntry]
-) -> dict[str, Any] | None:
+def _as_sent(source: PageSource, one: WatchedSession, number: int) -> dict[str, Any] | None:
     """Return the prompt as undrift sent it. None means: it kept no hash of this turn."""
-    place = source.place_of(one)
+    place, recording = source.place_of(one), recorded_blocks(source, one)
     with source.store(place) as store:
         if store is None:
             return None
         for session_id in filter(one.is_named, sent_sessions(place.records)):
             records = records_in(place.records, session_id)
-            chosen = _of_turn(records, one.figures.prompts, number, entries)
+            chosen = _of_turn(records, one.figures.prompts, number, recording.first_lines)
             if chosen is not None:
                 restored = restored_in(place.records, session_id).get(chosen[0].sum, 0)
-                found = _found(store, session_id, *chosen, entries, restored)
+                found = _found(store, session_id, *chosen, recording.by_hash, restored)
                 return {**found, "tokens": one.figures.prompts[number - 1].prompt_tokens or found["tokens"]}
     return None
 
 
 def _of_turn(
-    records: Sequence[SentRecord], prompts: Sequence[PromptUsage], number: int, entries: Sequence[ContextEntry]
+    records: Sequence[SentRecord], prompts: Sequence[PromptUsage], number: int, first_lines: Mapping[str, int]
 ) -> tuple[SentRecord, Sequence[SentItem]] | None:
     """Return the request that a turn's answer belongs to.
 
     Several may have been sent since the turn before. It is the one with the most texts that the recording has before the answer.
-    Equals differ by size: the nearest to the answer's own count is taken.
+    Equals differ by size: the nearest to the answer's own count is taken. `first_lines`: see `RecordedBlocks`.
     """
     usage = prompts[number - 1]
     at_ms, before = usage.ended_ms or usage.at_ms or 0, prompts[number - 2] if number > 1 else None
     since_ms = 0 if before is None else before.at_ms or 0
-    earlier = {own_hash(entry.content) for entry in entries if (entry.meta("line") or 0) < usage.line}
     found = []
     for record in [one for one in records if since_ms <= one.at_ms <= at_ms][-_LOOKED_AT:]:
         items = prompt_at(records, record.sum)
         if items is not None:
             marks = (mark for item in items for mark in item.given or ())
-            known = sum(hash_of(parts_of(mark)[0]) in earlier for mark in marks)
+            known = sum(first_lines.get(hash_of(parts_of(mark)[0]), usage.line) < usage.line for mark in marks)
             found.append((known, -abs(record.tokens - usage.prompt_tokens), record, items))
     best = max(found, key=lambda one: one[:2], default=None)
     return None if best is None else best[2:]
@@ -127,11 +122,10 @@ def _found(
     session_id: str,
     record: SentRecord,
     items: Sequence[SentItem],
-    entries: Sequence[ContextEntry],
+    known: Mapping[str, ContextEntry],
     restored: int,
 ) -> dict[str, Any]:
-    """Return the prompt. `restored`: how many notes of the client the gateway replaced by their files behind the count."""
-    known = {hash_: entry for entry in entries if (hash_ := own_hash(entry.content))}
+    """Return the prompt. `known`: the recorded blocks by their hash. `restored`: how many notes of the client the gateway replaced by their files behind the count."""
     about = {_short(d.entry_id): d for d in store.decisions(session_id).values()}
     rows = list(_rows(items, known, about, OurTexts(store, session_id)))
     unread = sum(item.marks is None for item in items)
@@ -201,7 +195,7 @@ def _as_recorded(one: WatchedSession, usage: PromptUsage, entries: Sequence[Cont
         reason = f"compaction {gone} of the client removed it" if gone else ""
         rows.append(_PromptBlock("left" if gone else "recorded", "", entry, reason=reason))
     return {
-        "session_id": _client_id(one),
+        "session_id": one.client_id,
         "is_checked": False,
         "is_whole": False,
         "sum": "",
@@ -245,13 +239,9 @@ def _json(one: WatchedSession, number: int, row: _PromptBlock) -> dict[str, Any]
     }
 
 
-def _client_id(one: WatchedSession) -> str:
-    return f"{one.client}:{one.session_id or one.key}"
-
-
 def _ref(one: WatchedSession, row: _PromptBlock) -> str:
     """Return the reference by which a block is brought back: of the store, or of the recording as `left` has it."""
     if row.decision is not None:
         return row.decision.ref or ""
     is_removed = row.status == "left" and row.entry is not None and not row.mark
-    return ref_of(_client_id(one), row.entry.id) if is_removed and row.entry is not None else ""
+    return ref_of(one.client_id, row.entry.id) if is_removed and row.entry is not None else ""

@@ -12,7 +12,6 @@ from undrift.errors import InputError
 from undrift.memory.exchange import as_record
 from undrift.memory.scopes import USER_SESSION
 from undrift.session.session import Session
-from undrift.settings import Settings
 from undrift.stores.contract import Store
 from undrift.values.memory import MemoryEntry
 from undrift.values.project import Place
@@ -126,9 +125,8 @@ def _session(source: PageSource, place: Place, entry: MemoryEntry) -> Iterator[S
     with source.store(place) as store:
         session_id = _session_of(store, entry)
     is_everywhere = place == memory_places(source).get(EVERYWHERE)
-    settings = Settings.from_environment(None, home=str(place.records))
     chosen = USER_SESSION if is_everywhere else session_id
-    with Session.open(chosen, home=place, settings=settings, keeps_notes=False) as session:
+    with source.opened(chosen, place) as session:
         yield session
 
 

@@ -16,6 +16,8 @@ from undrift.core.text.safe_lines import label
 from undrift.core.text.secrets import mask
 from undrift.errors import InputError, StoreError
 from undrift.recordings.files import Homes, own_sessions
+from undrift.session.session import Session
+from undrift.settings import Settings
 from undrift.settings.model_table import Model
 from undrift.stores.contract import Store
 from undrift.stores.opening import engine_of, open_store
@@ -179,6 +181,11 @@ class PageSource:
     def places(self) -> tuple[Place, ...]:
         """Return the records of all projects that have some."""
         return tuple(one for one in places_in(self.home) if engine_of(one).is_there(one))
+
+    def opened(self, session_id: str, place: Place) -> Session:
+        """Open a session for an action or a search, as a command does; its caller closes it. Raises StoreError."""
+        settings = Settings.from_environment(None, home=str(place.records))
+        return Session.open(session_id, home=place, settings=settings, keeps_notes=False)
 
     @contextmanager
     def store(self, place: Place) -> Iterator[Store | None]:

@@ -97,18 +97,15 @@ def _stored(
     facts: list[SessionFact] = []
     try:
         with source.store(source.place_of(one)) as store:
-            for session_id in () if store is None else _ids(store, one):
-                assert store is not None
+            if store is None:
+                return [], []
+            for session_id in one.ids_in(store):
                 rows += _task_rows(store, session_id)
                 if with_facts:
                     facts += [found.fact for found in store.facts(session_id) if found.fact.valid_to is None]
     except StoreError:
         return [], []
     return rows, facts[-_MOST_FACTS:]
-
-
-def _ids(store: Store, one: WatchedSession) -> list[str]:
-    return [row.session_id for row in store.sessions() if one.is_named(row.session_id)]
 
 
 def _task_rows(store: Store, session_id: str) -> Iterator[dict[str, Any]]:

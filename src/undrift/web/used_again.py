@@ -5,9 +5,9 @@ Law: only a call that names the very place counts; a use that no call shows is n
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from undrift.profiles import acts_of, is_reading
+from undrift.core.window.fetched import places_read
 from undrift.values.window import ContextEntry
 from undrift.web.watching import WatchedSession
 
@@ -24,7 +24,7 @@ class UsedAgain:
         for entry in entries:
             if entry.meta("kind") == "call":
                 self._calls[entry.pair_id or entry.id] = entry
-                for place in _places(entry):
+                for place in places_read(entry):
                     self._readings[place].append((_line(entry), entry.timestamp))
 
     def turn(self, entry: ContextEntry, left_ms: int) -> int | None:
@@ -32,24 +32,20 @@ class UsedAgain:
 
         `entry`: as the recording has it. `left_ms`: in Unix milliseconds; 0: unknown.
         """
-        call = entry if entry.meta("kind") == "call" else self._calls.get(entry.pair_id or "")
+        call = self._call_of(entry)
         if call is None or not left_ms:
             return None
-        later = (line for place in _places(call) for line, at_ms in self._readings[place] if at_ms > left_ms)
+        later = (line for place in places_read(call) for line, at_ms in self._readings[place] if at_ms > left_ms)
         first = min(later, default=None)
         return None if first is None else min(bisect_right(self._lines, first), len(self._lines))
 
+    def _call_of(self, entry: ContextEntry) -> ContextEntry | None:
+        return entry if entry.meta("kind") == "call" else self._calls.get(entry.pair_id or "")
+
     def place(self, entry: ContextEntry) -> str:
         """Return the file, the command or the search that a block is of; empty if it is of none."""
-        call = entry if entry.meta("kind") == "call" else self._calls.get(entry.pair_id or "")
-        return "" if call is None else next((place.replace("\n", " ") for place in _places(call)), "")
-
-
-def _places(call: ContextEntry) -> Iterator[str]:
-    for act in acts_of(call.meta("tool_name") or "", call.content):
-        place = act.command or "\n".join(filter(None, (act.path, act.pattern)))
-        if place and is_reading(act):
-            yield place
+        call = self._call_of(entry)
+        return "" if call is None else next((place.replace("\n", " ") for place in places_read(call)), "")
 
 
 def _line(entry: ContextEntry) -> int:

@@ -20,6 +20,7 @@ from undrift.errors import TranscriptError
 from undrift.profiles import PROFILES
 from undrift.recordings.costs import written_usd
 from undrift.settings.model_table import Model, lookup
+from undrift.stores.contract import Store
 from undrift.transcripts.figures import FiguresReader, RecordedFigures
 from undrift.values.project import Place
 from undrift.values.window import ContextEntry
@@ -106,6 +107,15 @@ class WatchedSession:
     def window_tokens(self) -> int:
         """The size of the model's window."""
         return lookup(self.model, self._models).window_tokens
+
+    @property
+    def client_id(self) -> str:
+        """The id under which the hooks keep it."""
+        return f"{self.client}:{self.session_id or self.key}"
+
+    def ids_in(self, store: Store) -> list[str]:
+        """Return our ids of it in a store: that of the hooks, and that of the gateway."""
+        return [row.session_id for row in store.sessions() if self.is_named(row.session_id)]
 
     def is_named(self, session_id: str) -> bool:
         """Tell whether an id of ours, such as ``claude:ID`` or ``anthropic:ID``, is of this session."""

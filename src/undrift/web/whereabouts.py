@@ -4,13 +4,12 @@ Law: the recording says what was read; what left is that of the view of what lef
 """
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from undrift.core.text.safe_lines import label
-from undrift.values.window import ContextEntry
-from undrift.web.entries import RecordedBlocks, entries_of
-from undrift.web.left import left_rows, stored_entry
+from undrift.web.entries import entries_of, recorded_blocks
+from undrift.web.left import rows_in, stored_entry
 from undrift.web.source import PageSource
 from undrift.web.used_again import UsedAgain
 from undrift.web.watching import WatchedSession
@@ -34,7 +33,7 @@ def whereabouts(source: PageSource, query: Mapping[str, str]) -> dict[str, Any]:
     used, found = UsedAgain(one, entries), []
     cut = one.figures.boundaries[-1].line if one.figures.boundaries else 0
     lines = [prompt.line for prompt in one.figures.prompts]
-    gone = _removed(source, one, entries) if words else frozenset()
+    gone = _removed(source, one) if words else frozenset()
     for entry in reversed(entries) if words else ():
         line, place = entry.meta("line"), used.place(entry)
         text = f"{entry.what} {place}\n{entry.content}".lower()
@@ -53,13 +52,12 @@ def whereabouts(source: PageSource, query: Mapping[str, str]) -> dict[str, Any]:
     return {"found": found, "turns": len(lines)}
 
 
-def _removed(source: PageSource, one: WatchedSession, entries: Sequence[ContextEntry]) -> frozenset[str]:
+def _removed(source: PageSource, one: WatchedSession) -> frozenset[str]:
     """Return the ids of the recorded blocks that undrift removed as a whole."""
-    recording, ids = RecordedBlocks(entries), set()
+    recording = recorded_blocks(source, one)
     with source.store(source.place_of(one)) as store:
-        for row in left_rows(source, one):
-            if store is not None and row["kind"] in ("pruned", "evicted"):
-                stored = stored_entry(store, row["ref"])
-                found = None if stored is None else recording.of(stored)
-                ids |= set() if found is None else {found.id}
-    return frozenset(ids)
+        if store is None:
+            return frozenset()
+        rows = [row for row in rows_in(store, one) if row["kind"] in ("pruned", "evicted")]
+        stored = [entry for row in rows if (entry := stored_entry(store, row["ref"])) is not None]
+    return frozenset(found.id for entry in stored if (found := recording.of(entry)) is not None)

@@ -14,7 +14,7 @@ from undrift.core.window.window import Window
 from undrift.profiles import Act, acts_of, is_reading
 from undrift.values.window import ContextEntry, Decision, Item
 
-__all__ = ["Fetched", "fetched", "places_left"]
+__all__ = ["Fetched", "fetched", "places_left", "places_read"]
 
 _LEAVES = ("pruned", "trimmed", "evicted")
 _LOOKED_BACK = 8  # items between a call and its result
@@ -68,11 +68,15 @@ def _call_of(items: Sequence[Item], number: int, entry_id: str) -> ContextEntry 
 
 def _places(call: ContextEntry | None) -> Iterator[str]:
     """Yield a hash for each place that a call reads."""
-    if call is None or call.meta("kind") != "call":
-        return
+    for target in () if call is None or call.meta("kind") != "call" else places_read(call):
+        yield blake2b(target.encode("utf-8", "surrogatepass"), digest_size=_HASH_BYTES).hexdigest()
+
+
+def places_read(call: ContextEntry) -> Iterator[str]:
+    """Yield the places that a call reads: a file, a command, or a search with its pattern."""
     for act in acts_of(call.meta("tool_name") or "", call.content):
         if (target := _target(act)) and is_reading(act):
-            yield blake2b(target.encode("utf-8", "surrogatepass"), digest_size=_HASH_BYTES).hexdigest()
+            yield target
 
 
 def _target(act: Act) -> str:

@@ -171,9 +171,10 @@ def prompt_at(records: Sequence[SentRecord], sum_: str) -> tuple[SentItem, ...] 
 
     `records`: those of a session, in any order.
     """
-    chain, edits = _chain(records, sum_), edits_at(records, sum_)
-    if chain is None or edits is None:
+    chain = _chain(records, sum_)
+    if chain is None:
         return None
+    edits = _edits(chain)
     items: list[SentItem] = []
     for one in chain:
         kept = items[: one.kept] if one.before else [SentItem("", None)] * one.unknown
@@ -184,8 +185,10 @@ def prompt_at(records: Sequence[SentRecord], sum_: str) -> tuple[SentItem, ...] 
 def edits_at(records: Sequence[SentRecord], sum_: str) -> dict[int, tuple[str, ...]] | None:
     """Return the marks that were sent in place of some items, by number. None means: a record is missing."""
     chain = _chain(records, sum_)
-    if chain is None:
-        return None
+    return None if chain is None else _edits(chain)
+
+
+def _edits(chain: Sequence[SentRecord]) -> dict[int, tuple[str, ...]]:
     edits: dict[int, tuple[str, ...]] = {}
     for one in chain:
         edits = {number: marks for number, marks in edits.items() if number < one.kept}

@@ -35,7 +35,7 @@ class MemoryView {
     this.parts = [this.sums, this.pairs, this.time.element, this.tools, this.list, this.notice];
   }
 
-  /** Read the memory again. `keepsList`: only the sums and the conflicts are drawn anew. */
+  /** Read the memory again. `keepsList`: only the sums and the conflicts are drawn again. */
   async load(keepsList = false) {
     const when = this.asOf === null ? {} : {as_of: this.asOf};
     const mine = (this.asked = Symbol("newest"));
