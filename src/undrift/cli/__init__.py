@@ -83,9 +83,22 @@ _STORE = CommandGroup(
         "backup": ("undrift.cli.backup:backup_command", "Copy the store into one file."),
         "restore": ("undrift.cli.backup:restore_backup_command", "Replace the store with a backup."),
         "adopt": ("undrift.cli.adopt:adopt_command", "Take over records of an earlier version."),
+        "move": ("undrift.cli.move:move_command", "Move the records to a server, or back into a folder."),
         "rebuild": ("undrift.cli.memory:rebuild_command", "Rebuild the search indexes."),
         "purge": ("undrift.cli.time_travel:purge_command", "Delete stored data for good."),
         "sweep": ("undrift.cli.sweep:sweep_command", "Delete the removed texts of old sessions."),
+    },
+)
+_TEAM = CommandGroup(
+    "team",
+    help="Manage the people of a server: their keys, and who read what.",
+    rooms={
+        "key": ("undrift.cli.team:key_command", "Make a key of a person for the gateway."),
+        "keys": ("undrift.cli.team:keys_command", "List the keys, without the keys themselves."),
+        "revoke": ("undrift.cli.team:revoke_command", "Revoke a key."),
+        "login": ("undrift.cli.team:login_command", "Bind a login role of the database to one person."),
+        "audit": ("undrift.cli.team:audit_command", "Show who read what other people wrote."),
+        "destroy": ("undrift.cli.team:destroy_command", "Destroy an organisation's key, and all its records."),
     },
 )
 
@@ -113,6 +126,7 @@ _STORE = CommandGroup(
         "rules": (_RULES, "List the rules that hold; add and remove some."),
         "config": ("undrift.cli.config:config_command", "Show the settings, and where each comes from."),
         "store": (_STORE, "Back up, restore, rebuild or purge the store."),
+        "team": (_TEAM, "Manage the people of a server and their keys."),
         "bench": (_BENCH, "Measure cost, drift and memory search."),
         "help": ("undrift.cli.help:help_command", "Explain a command."),
         "completion": ("undrift.cli.help:completion_command", "Print a script that completes commands in a shell."),

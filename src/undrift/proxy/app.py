@@ -10,7 +10,6 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 from undrift.errors import UndriftError
@@ -28,6 +27,7 @@ from undrift.proxy.upstream import Pool
 from undrift.proxy.workers import Workers
 from undrift.stores.gateways import Presence, announce, withdraw
 from undrift.stores.secret import TOKEN_NAME
+from undrift.stores.served import home_path
 
 __all__ = ["Gateway"]
 
@@ -64,7 +64,7 @@ class Gateway:
         self._is_full = is_full
         self._shared: GatewayContext | None = None
         self._token = token
-        self._page = PageProcess(Path(config.settings.home))
+        self._page = PageProcess(home_path(config.settings.home))
         self._is_openai_itself = config.upstreams.get("openai") == upstream_of(DEFAULT_UPSTREAMS["openai"])
         self._health: tuple[float, str] = (-_HEALTH_S, "")
         self._has_told = False  # how a client proves itself
@@ -92,7 +92,7 @@ class Gateway:
                 return
 
     async def _start(self) -> None:
-        home = Path(self._config.settings.home)
+        home = home_path(self._config.settings.home)
         threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="undrift")
         workers = Workers(threads, _THREADS, self._config.deadline_s, self._config.longest_wait_s)
         pool = Pool(self._config.upstreams)
@@ -113,7 +113,7 @@ class Gateway:
         """Close everything, after the answers that are being recorded."""
         if (shared := self._shared) is None:
             return
-        await asyncio.to_thread(withdraw, Path(self._config.settings.home), self._port)
+        await asyncio.to_thread(withdraw, home_path(self._config.settings.home), self._port)
         await self._page.end()
         await shared.pool.close()
         await asyncio.to_thread(shared.workers.threads.shutdown)

@@ -20,6 +20,7 @@ from undrift.proxy.config import PROVIDERS, GatewayConfig, Provider
 from undrift.proxy.owner import base_url
 from undrift.proxy.routes import OWN
 from undrift.stores.secret import http_token
+from undrift.stores.served import home_path
 from undrift.values.extras import command_for
 
 __all__ = ["Server"]
@@ -63,7 +64,7 @@ class Server:
                 self._socket.close()
                 raise SettingsError(f"the upstream is this gateway itself (port {self.port}): choose another --port")
         self.url = f"http://{f'[{config.host}]' if ':' in config.host else config.host}:{self.port}"
-        token = _token(Path(config.settings.home))
+        token = _token(home_path(config.settings.home))
         self.base_urls: dict[Provider, str] = {name: base_url(self.url, token, name) for name in PROVIDERS}
         """The base URLs of the owner's clients, each with the token."""
         self.page_url = f"{self.url}/{token}{OWN}/" if token else f"{self.url}{OWN}/"

@@ -8,7 +8,6 @@ import hashlib
 import time
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from undrift.core.text.tokens import counter
@@ -33,6 +32,7 @@ from undrift.session.session import Session
 from undrift.settings import Settings
 from undrift.settings.model_table import lookup, read_models
 from undrift.stores.base import Context, Mark
+from undrift.stores.served import home_path
 from undrift.values.extras import command_for
 from undrift.values.project import Place
 from undrift.window.context import SessionContext
@@ -60,7 +60,7 @@ class OpenSessions:
         self._config = config
         self._lanes = Lanes(room.for_sessions(config.memory_bytes), LaneFigures)
         self._breakers = Breakers(config.faults_to_bypass, config.recovery_s, _MOST_BREAKERS)
-        self._projects = GatewayProjects(Path(config.settings.home), config.place, shares=config.shares)
+        self._projects = GatewayProjects(home_path(config.settings.home), config.place, shares=config.shares)
         self._limits: dict[str, int] = {}
         self._windows = NewestWindows()
         self._costs = CostNotices(config.clock)

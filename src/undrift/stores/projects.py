@@ -15,6 +15,7 @@ from pathlib import Path
 from undrift.errors import StoreError
 from undrift.stores.faults import from_system
 from undrift.stores.files import PROJECTS, make_folder, replace_file
+from undrift.stores.served import home_path
 from undrift.values.project import Place, Project
 
 __all__ = [
@@ -75,7 +76,7 @@ def place_for(given: str | os.PathLike[str] | None, default: str, folder: Path) 
     if isinstance(given, Place):
         place = given
     else:
-        place = place_of(Path(default if given is None else given), folder)
+        place = place_of(home_path(default if given is None else given), folder)
         if given is not None and place.project is not None and not place.records.exists():
             others = places_in(place.home)
             place = others[0] if len(others) == 1 and not _is_default(place.home) else place

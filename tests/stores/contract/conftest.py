@@ -4,15 +4,18 @@ import pytest
 
 from tests.stores.builders import Opener
 from tests.stores.dictionary import DictionaryStore
+from tests.stores.on_server import OnServer, skip_without_server
 from undrift.stores.opening import Engine
 from undrift.stores.sqlite import SqliteStore
 
-ENGINES: dict[str, Engine] = {"sqlite": SqliteStore, "dictionary": DictionaryStore}
+ENGINES: dict[str, Engine] = {"sqlite": SqliteStore, "dictionary": DictionaryStore, "postgres": OnServer}
 """That both are one, and give a `Store`, is checked with the types."""
 
 
 @pytest.fixture(params=ENGINES)
 def engine(request: pytest.FixtureRequest) -> Engine:
+    if request.param == "postgres":
+        skip_without_server()
     return ENGINES[request.param]
 
 
