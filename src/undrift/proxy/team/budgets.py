@@ -17,6 +17,7 @@ from undrift.errors import StoreError
 from undrift.proxy.team.buckets import Buckets
 from undrift.values.member import DayCounts, Member
 from undrift.values.serving import Limit, ServeConfig
+from undrift.values.shown import many
 
 __all__ = ["Allowance", "LocalDayCounts", "TeamRefusal"]
 
@@ -95,8 +96,8 @@ class Allowance:
         }
         if (wait_s := max(waits.values())) > 0:
             kind = max(waits, key=lambda one: waits[one])
-            limit = self._limits[kind].requests_per_minute
-            message = f"{owners[kind]} may send {limit} requests a minute; try again in {math.ceil(wait_s)} s"
+            limit = many(self._limits[kind].requests_per_minute or 0, "request")
+            message = f"{owners[kind]} may send {limit} a minute; try again in {math.ceil(wait_s)} s"
             return TeamRefusal("rate", message, math.ceil(wait_s))
         for budget in self._budgets(member):
             total = await self._total(budget.counter, now_s)
