@@ -4,6 +4,7 @@ import json
 import random
 import time
 from contextlib import ExitStack
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +80,7 @@ def test_two_gateways_that_take_turns_send_what_one_sends_byte_for_byte(
     assert [number for number in range(TURNS) if alone[number] != both[number]] == []
     sizes = [len(body) for body in alone]
     assert sum(sizes) > LEAST_BYTES
-    assert any(later < before for before, later in zip(sizes, sizes[1:], strict=False)), "nothing ever left"
+    assert any(later < before for before, later in pairwise(sizes)), "nothing ever left"
     print(f"{wire}: {TURNS} bodies, {sum(sizes):,} bytes, all equal; largest {max(sizes):,}, last {sizes[-1]:,}")
 
 
