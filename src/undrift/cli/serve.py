@@ -29,7 +29,7 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 @click.pass_context
 def serve_command(context: click.Context, config: Path | None, check: Path | None, as_json: bool) -> None:
-    """Run the gateway for a team until it is told to stop.
+    """Run the gateway for a team until a signal stops it.
 
     Each request names its person by a key. Several such gateways may stand behind a balancer, in front of one home.
     Variables such as UNDRIFT_SERVE_LISTEN win over the file. For each request one line is printed on stderr, without
@@ -49,14 +49,14 @@ def serve_command(context: click.Context, config: Path | None, check: Path | Non
 
 
 @serve_command.command("key")
-@click.option("--person", metavar="P", help="The person that the key stands for.")
-@click.option("--project", metavar="P", help="The project that the key stands for.")
-@click.option("--metrics", "is_metrics", is_flag=True, help="Make the key for metrics instead, which is nobody's.")
+@click.option("--person", metavar="P", help="The person who gets the key.")
+@click.option("--project", metavar="P", help="The project of the person's sessions with this key.")
+@click.option("--metrics", "is_metrics", is_flag=True, help="Make the operator's key instead, for metrics.")
 @click.option("--json", "as_json", is_flag=True, help="Print the key and its hash as one JSON object.")
 def key_command(person: str | None, project: str | None, is_metrics: bool, as_json: bool) -> None:
     """Make a key, and print it once with the lines for the configuration.
 
-    The configuration holds only the hash of the key. Nothing is stored: whoever loses a key gets another one.
+    The configuration holds only the hash of the key. Nothing is stored: make another key if one is lost.
 
     \b
     undrift serve key --person ana --project shop
@@ -95,8 +95,9 @@ def _check(path: Path, *, as_json: bool) -> None:
     """Check a configuration as a start would, without listening or opening anything."""
     from undrift.proxy.team.server import gateway_config
 
-    serve = read_serve_config(path)
-    gateway_config(serve, session_settings(serve), environment())
+    variables = environment()
+    serve = read_serve_config(path, variables)
+    gateway_config(serve, session_settings(serve, variables), variables)
     people = sorted({line.person for line in serve.keys})
     if as_json:
         listens = {"host": serve.host, "port": serve.port}
@@ -109,7 +110,7 @@ def _check(path: Path, *, as_json: bool) -> None:
     issuer = "none" if serve.oidc is None else safe(serve.oidc.issuer)
     click.echo(f"Issuer:  {issuer}")
     if not serve.keys and serve.oidc is None:
-        say("Nobody can use it yet: add a key with undrift serve key, or an [oidc] table.")
+        say("No person can use it yet: add a key with undrift serve key, or an [oidc] table.")
     say(f"Next: undrift serve --config {safe(str(path))}")
 
 
@@ -117,8 +118,9 @@ def _run(path: Path | None, *, as_json: bool) -> None:
     from undrift.proxy.team.exporters import export_by, is_asked_for
     from undrift.proxy.team.server import TeamServer, gateway_config
 
-    serve, variables = read_serve_config(path), environment()
-    settings = session_settings(serve)
+    variables = environment()
+    serve = read_serve_config(path, variables)
+    settings = session_settings(serve, variables)
     server = TeamServer(gateway_config(serve, settings, variables), serve)
     _log_as(serve)
     end = export_by(variables) if is_asked_for(variables) else None

@@ -147,7 +147,7 @@ class Gateway:
             await self._carry(asgi, path, given, self._token)
 
     async def _carry(self, asgi: Asgi, path: str, given: Mapping[str, str], token: str) -> None:
-        """Carry a request to its provider, or refuse it. `token`: proved whose it is; no provider may see it."""
+        """Carry a request to its provider, or refuse it. `token`: of the owner or of a member; no provider may see it."""
         shared, send, method = self._shared, asgi.send, asgi.method
         assert shared is not None
         if method in _NOT_CARRIED:

@@ -1,4 +1,4 @@
-"""What the requests of a gateway share, and one request as the server passes it."""
+"""The state that all requests of a gateway share, and one request as the server passes it."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ __all__ = ["Asgi", "GatewayContext"]
 class Asgi:
     """A request as the server passes it to an ASGI application.
 
-    `member`: whose it is, and `place`: the place of the records of that member; None: the gateway has one owner.
+    `member`: the person who asks; `place`: of the member's records. None: the gateway has one owner.
     """
 
     method: str

@@ -136,7 +136,7 @@ SERVE_VARIABLES: Mapping[str, tuple[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _ServeFile:
     """The values of a file and of the environment: those of the tables by table and key, keys, settings of sessions."""
 
     given: Mapping[str, Mapping[str, Any]]
@@ -144,17 +144,16 @@ class _Found:
     session: Mapping[str, Any]
 
 
-def read_serve_config(path: Path | None, environ: Mapping[str, str] | None = None) -> ServeConfig:
+def read_serve_config(path: Path | None, variables: Mapping[str, str]) -> ServeConfig:
     """Return the configuration of a file, with the environment over it.
 
     Args:
         path: The file; None: the environment alone.
-        environ: Variables in place of the process's own.
+        variables: Of the environment.
 
     Raises:
         SettingsError: A key is not known or a value is wrong; the message names the place, the value and the rule.
     """
-    variables = os.environ if environ is None else environ
     found = _read(path)
     given: dict[str, dict[str, Any]] = {table: dict(values) for table, values in found.given.items()}
     for variable, (table, name) in SERVE_VARIABLES.items():
@@ -168,21 +167,20 @@ def read_serve_config(path: Path | None, environ: Mapping[str, str] | None = Non
     return _config(str(path or "the environment"), given, found)
 
 
-def session_settings(config: ServeConfig, environ: Mapping[str, str] | None = None) -> Settings:
+def session_settings(config: ServeConfig, variables: Mapping[str, str]) -> Settings:
     """Return the settings of all sessions: those of the environment over those of the file; no other file counts.
 
-    Raises SettingsError: one is wrong.
+    `variables`: of the environment. Raises SettingsError: one is wrong.
     """
-    variables = dict(os.environ if environ is None else environ)
     rows = {row.name: row for row in SETTINGS}
     named = {name: value for name, value in config.session.items() if not set(rows[name].environment) & set(variables)}
-    variables.pop("UNDRIFT_HOME", None)
-    return Settings.from_environment(variables, **named, home=config.files or config.home)
+    others = {name: value for name, value in variables.items() if name != "UNDRIFT_HOME"}
+    return Settings.from_environment(others, **named, home=config.files or config.home)
 
 
-def _read(path: Path | None) -> _Found:
+def _read(path: Path | None) -> _ServeFile:
     if path is None:
-        return _Found({}, (), {})
+        return _ServeFile({}, (), {})
     try:
         with path.open("rb") as file:
             data = file.read(_MOST_BYTES + 1)
@@ -198,7 +196,7 @@ def _read(path: Path | None) -> _Found:
     given = {"": _checked(str(path), top, _TABLES[""], more=tables | {"keys", "session"})}
     for table in tables & set(document):
         given[table] = _checked(f"{path}: [{table}]", document[table], _TABLES[table])
-    return _Found(given, _keys(path, document.get("keys", [])), _session(path, document.get("session", {})))
+    return _ServeFile(given, _keys(path, document.get("keys", [])), _session(path, document.get("session", {})))
 
 
 def _checked(
@@ -227,7 +225,7 @@ def _keys(path: Path, given: Any) -> tuple[KeyLine, ...]:
         lines.append(KeyLine(**checked))
     hashes = [line.sha256 for line in lines]
     if twice := next((one for one in hashes if hashes.count(one) > 1), ""):
-        raise SettingsError(f"{path}: two [[keys]] have the hash {twice[:12]}...: one key stands for one person")
+        raise SettingsError(f"{path}: two [[keys]] have the hash {twice[:12]}...: one key belongs to one person")
     return tuple(lines)
 
 
@@ -239,7 +237,7 @@ def _session(path: Path, given: Any) -> Mapping[str, Any]:
     return _checked(place, given, rules)
 
 
-def _config(place: str, given: Mapping[str, Mapping[str, Any]], found: _Found) -> ServeConfig:
+def _config(place: str, given: Mapping[str, Mapping[str, Any]], found: _ServeFile) -> ServeConfig:
     top, metrics, drain = given.get("", {}), given.get("metrics", {}), given.get("drain", {})
     if "home" not in top:
         raise SettingsError(f"{place}: home is missing: a folder, or the address of a server. UNDRIFT_HOME sets it too")

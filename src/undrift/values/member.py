@@ -1,6 +1,6 @@
 """A person of a team at work on a project, and what a server keeps about people. Pure.
 
-Law: a key is never kept, only its SHA-256. What a server keeps stands behind the two protocols, so that a store can do it.
+Law: a key is never kept, only its SHA-256. A store can keep keys and counters: it implements the two protocols.
 """
 
 import hashlib
@@ -36,7 +36,7 @@ class Credentials(Protocol):
     """The keys of a team's members."""
 
     def member(self, key: str) -> Member | None:
-        """Return the member whose key this is. None means: nobody's.
+        """Return the member whose key this is. None means: no member has it.
 
         Raises StoreError: it cannot be known now.
         """

@@ -11,7 +11,7 @@ __all__ = ["KeyLine", "Limit", "OidcConfig", "ServeConfig"]
 
 @dataclass(frozen=True, slots=True)
 class KeyLine:
-    """A key in the configuration: its SHA-256, and the person and the project that it stands for."""
+    """A key in the configuration: its SHA-256, and its person and project."""
 
     person: str
     project: str
@@ -63,7 +63,7 @@ class ServeConfig:
         organisation: Of the keys, and of tokens that name none.
         trusted_proxies: Networks whose ``X-Forwarded-For`` is believed.
         memory: The memory that the process may use, as in ``2G``; empty: a quarter of the machine's.
-        metrics_sha256: The hash of the key for metrics and open sessions; empty: nobody sees them.
+        metrics_sha256: The hash of the key for metrics and open sessions; empty: no key opens them.
         most_labels: The most pairs of person and project with figures of their own.
         wrong_keys_per_minute: From one address; beyond, the answer is 429.
         notice_s: How long a stopped gateway still takes requests, so that a balancer sees that it is not ready.

@@ -14,7 +14,7 @@ from tests.proxy.team.builders import ANA, BEN, BODY, Serving, serving
 from undrift.errors import StoreError
 from undrift.proxy.observe import Counters
 from undrift.proxy.team.buckets import Buckets
-from undrift.proxy.team.budgets import Allowance, LocalDayCounts, TeamRefusal
+from undrift.proxy.team.budgets import LocalDayCounts, MemberAllowance, TeamRefusal
 from undrift.proxy.team.meter import AnsweredRequest, MemberLabels, Meter
 from undrift.testing import Hold, RawUpstream, ScriptedProvider, Send, response
 from undrift.values.member import DayCounts, Member
@@ -39,12 +39,12 @@ class Times:
     def __init__(self) -> None:
         self.wall_s, self.now_s = NOON_S, 0.0
 
-    def allowance(self, counts: DayCounts, person: Limit, project: Limit | None = None) -> Allowance:
+    def allowance(self, counts: DayCounts, person: Limit, project: Limit | None = None) -> MemberAllowance:
         config = ServeConfig(home="h", person_limit=person, project_limit=project or Limit())
-        return Allowance(config, counts, wall_s=lambda: self.wall_s, clock=lambda: self.now_s)
+        return MemberAllowance(config, counts, wall_s=lambda: self.wall_s, clock=lambda: self.now_s)
 
 
-def refusal(allowance: Allowance, who: str) -> TeamRefusal | None:
+def refusal(allowance: MemberAllowance, who: str) -> TeamRefusal | None:
     return asyncio.run(allowance.refusal(WHO[who]))
 
 

@@ -1,7 +1,7 @@
 """The gateway of a team as an ASGI application: each request is a member's, and each member has records of its own.
 
 Law: deny by default. A request without a member's key gets 401 and nothing else, before its body is read. Only the two
-routes for a balancer need no key; they tell nothing of anybody.
+routes for a balancer need no key; they name no member.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from undrift.proxy.connection import ABSOLUTE, CONNECTION
 from undrift.proxy.incoming import drain
 from undrift.proxy.routes import OWN, Route
 from undrift.proxy.shared import Asgi, GatewayContext
-from undrift.proxy.team.budgets import Allowance, TeamRefusal
+from undrift.proxy.team.budgets import MemberAllowance, TeamRefusal
 from undrift.proxy.team.meter import Meter
 from undrift.proxy.team.people import People, TooManyWrong, client_of
 from undrift.proxy.team.places import MemberStores
@@ -50,7 +50,7 @@ _LATER_S = 2
 
 @dataclass(frozen=True, slots=True)
 class TeamParts:
-    """What a server keeps for all gateways of a team.
+    """The keys and the counters that all gateways of a team share.
 
     `credentials`: the keys beside those of the configuration; None: there are no others. `counts`: of the budgets.
     """
@@ -76,7 +76,7 @@ class TeamGateway(Gateway):
         super().__init__(config, url, config.port, "", is_full)
         self._serving = serve
         self._people = People(serve, parts.credentials)
-        self._allowance = Allowance(serve, parts.counts)
+        self._allowance = MemberAllowance(serve, parts.counts)
         self._stores = MemberStores(serve.home, Path(config.settings.home))
         self._was_ready = False
         self.is_draining = False
@@ -135,7 +135,7 @@ class TeamGateway(Gateway):
     async def _member(
         self, key: str, scope: Mapping[str, Any], given: Mapping[str, str], receive: Receive, send: Send
     ) -> Member | None:
-        """Return the member that a request is of. None means: nobody's, and the refusal has been sent."""
+        """Return the member who asks. None means: the key is unknown, and the refusal has been sent."""
         client = client_of((scope.get("client") or ("",))[0], given, self._serving.trusted_proxies)
         try:
             found = await self._people.find(key, given.get(_PROJECT_HEADER, ""), client)

@@ -1,6 +1,6 @@
-"""What people and projects may use: requests in a minute, tokens and dollars in a day.
+"""The limits of people and projects: requests in a minute, tokens and dollars in a day.
 
-Law: a budget refuses requests once it is used up; a running answer is never cut. A fault of a counter refuses nobody.
+Law: a budget refuses requests once it is used up; a running answer is never cut. A fault of a counter refuses no request.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from undrift.values.member import DayCounts, Member
 from undrift.values.serving import Limit, ServeConfig
 from undrift.values.shown import many
 
-__all__ = ["Allowance", "LocalDayCounts", "TeamRefusal"]
+__all__ = ["LocalDayCounts", "MemberAllowance", "TeamRefusal"]
 
 _log = logging.getLogger("undrift.proxy")
 
@@ -29,9 +29,9 @@ _MICRO = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class TeamRefusal:
-    """Why a request is not carried out now: for people, and after how many seconds to come back.
+    """The refusal of a request by a limit.
 
-    `reason`: ``rate`` or ``budget``.
+    `reason`: ``rate`` or ``budget``. `message`: for people. `wait_s`: after so many seconds the client may come back.
     """
 
     reason: str
@@ -58,7 +58,7 @@ class LocalDayCounts:
 
 
 @dataclass(frozen=True, slots=True)
-class _Budget:
+class _DayBudget:
     """One budget of one owner: its counter, its limit, and how its amounts are written."""
 
     counter: str
@@ -70,8 +70,8 @@ class _Budget:
         return f"${amount / _MICRO:,.2f}" if self.is_money else f"{amount:,} tokens"
 
 
-class Allowance:
-    """What is left to each member. `wall_s`: Unix seconds; `clock`: seconds that only grow."""
+class MemberAllowance:
+    """The limits of all members, and what they have used. `wall_s`: Unix seconds; `clock`: seconds that only grow."""
 
     def __init__(
         self,
@@ -121,7 +121,7 @@ class Allowance:
             else:
                 self._totals[budget.counter, day] = self._clock(), total
 
-    def _budgets(self, member: Member) -> Iterator[_Budget]:
+    def _budgets(self, member: Member) -> Iterator[_DayBudget]:
         for kind, limit in self._limits.items():
             yield from _budgets_of(limit, kind, member)
 
@@ -140,7 +140,7 @@ class Allowance:
         self._totals[counter, day] = now_s, total
         return total
 
-    def _over(self, budget: _Budget, total: int) -> TeamRefusal:
+    def _over(self, budget: _DayBudget, total: int) -> TeamRefusal:
         now = datetime.fromtimestamp(self._wall_s(), UTC)
         midnight = (now + timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
         message = (
@@ -157,13 +157,13 @@ def _owner(kind: str, member: Member) -> str:
     return f"{kind} {member.person if kind == 'person' else member.project}"
 
 
-def _budgets_of(limit: Limit, kind: str, member: Member) -> Iterator[_Budget]:
+def _budgets_of(limit: Limit, kind: str, member: Member) -> Iterator[_DayBudget]:
     name = member.person if kind == "person" else member.project
     counter, owner = f"{kind}:{member.organisation}/{name}", _owner(kind, member)
     if limit.tokens_per_day is not None:
-        yield _Budget(f"{counter}:tokens", owner, limit.tokens_per_day, is_money=False)
+        yield _DayBudget(f"{counter}:tokens", owner, limit.tokens_per_day, is_money=False)
     if limit.usd_per_day is not None:
-        yield _Budget(f"{counter}:usd", owner, round(limit.usd_per_day * _MICRO), is_money=True)
+        yield _DayBudget(f"{counter}:usd", owner, round(limit.usd_per_day * _MICRO), is_money=True)
 
 
 def _say_fault(error: StoreError) -> None:

@@ -11,7 +11,7 @@ from undrift.core.cost import OUTPUT_PRICE
 from undrift.core.text.tokens import characters_per_4
 from undrift.errors import InputError
 from undrift.proxy.observe import Counters
-from undrift.proxy.team.budgets import Allowance
+from undrift.proxy.team.budgets import MemberAllowance
 from undrift.settings.model_table import Model, lookup
 from undrift.values.member import Member
 from undrift.wire import sse
@@ -43,7 +43,7 @@ class AnsweredRequest:
 
 
 class MemberLabels:
-    """The labels of members in Prometheus' form. `most`: pairs of person and project that are told apart."""
+    """The labels of members in Prometheus' form. `most`: pairs of person and project with labels of their own."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -69,7 +69,9 @@ class Meter:
         most_labels: See `MemberLabels`.
     """
 
-    def __init__(self, allowance: Allowance, figures: Counters, models: tuple[Model, ...], most_labels: int) -> None:
+    def __init__(
+        self, allowance: MemberAllowance, figures: Counters, models: tuple[Model, ...], most_labels: int
+    ) -> None:
         self._allowance = allowance
         self._figures = figures
         self._models = models

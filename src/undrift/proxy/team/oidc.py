@@ -46,7 +46,7 @@ class OidcTokens:
         self._keys = jwt.PyJWKClient(config.jwks_url, timeout=_TIMEOUT_S)
 
     def member(self, token: str, wanted: str = "") -> Member | None:
-        """Return the member that a token names. None means: it is not good, or it names nobody.
+        """Return the member that a token names. None means: it is not good, or it names no member.
 
         `wanted`: the project, if the token is good for several. Raises StoreError: the issuer's keys cannot be had.
         """

@@ -44,7 +44,7 @@ class FileKeys:
         ]
 
     def member(self, key: str) -> Member | None:
-        """Return the member whose key this is. None means: nobody's."""
+        """Return the member whose key this is. None means: no member has it."""
         shown, found = hash_of(key).encode("ascii"), None
         for known, member in self._members:  # all of them, so that the time tells nothing
             if hmac.compare_digest(shown, known):
@@ -70,7 +70,7 @@ class People:
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="undrift-keys")
 
     async def find(self, key: str, wanted: str, client: str) -> Member | None:
-        """Return the member of a key or a token. None means: nobody's.
+        """Return the member of a key or a token. None means: no member has it.
 
         Args:
             key: As the client shows it; empty: it shows none.

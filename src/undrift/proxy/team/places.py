@@ -30,7 +30,7 @@ _NOT_A_NAME = re.compile(r"[^a-z0-9]+")
 
 @dataclass(frozen=True, slots=True)
 class MemberPlace:
-    """Where the records of a member lie.
+    """The place of a member's records.
 
     Args:
         place: The folders; it is also the key of the open store.
