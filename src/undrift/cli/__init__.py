@@ -122,7 +122,7 @@ _STORE = CommandGroup(
         "See what happened": ("autopsy", "replay", "web", "status"),
         "Keep going": ("setup", "wrap"),
         "Look things up": ("recall", "memory", "session"),
-        "Run it": ("proxy", "serve"),
+        "Run it": ("proxy",),
         "Check and back up": ("doctor", "store"),
     },
     first={
