@@ -37,7 +37,7 @@ def test_a_home_of_one_project_goes_to_a_server_and_back(tmp_path: Path):
     assert "undrift_schema" not in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
     assert undrift("recall", ref, "--home", address).stdout == "kept text"
-    told = json.loads(undrift("store", "move", "--to", back, "--home", address, "--json").stdout)
+    told = json.loads(undrift("store", "move", "--to", back, "--home", address, "--all-projects", "--json").stdout)
     assert told["is_proved"]
     assert told["sha256"]["old"] == told["sha256"]["new"]
     assert told["projects"][0]["moved"] == ["s"]
@@ -89,3 +89,9 @@ def test_a_home_is_not_moved_into_itself(tmp_path: Path):
     done = undrift("store", "move", "--to", tmp_path / "home", "--home", tmp_path / "home")
     assert done.exit_code == 1
     assert "the home itself" in done.stderr
+
+
+def test_an_empty_home_has_nothing_to_move(tmp_path: Path):
+    done = undrift("store", "move", "--to", tmp_path / "other", "--home", address_of(tmp_path))
+    assert done.exit_code == 1
+    assert not (tmp_path / "other").exists()

@@ -55,6 +55,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("session.jsonl", "sessions/a.jsonl", "claude/projects/p/own.jsonl"):
         written(folder / name, compacted_session())
     shutil.copytree(ROOT / "examples" / "dispatch", folder, dirs_exist_ok=True)
+    (folder / "serve.toml").write_text('home = ".undrift-serve"\nlisten = "127.0.0.1:0"\n')
     (folder / "request.json").write_text('{"messages": [{"role": "user", "content": "Go."}]}')
     for name in ("claude", "codex"):
         client = folder / "bin" / name
@@ -192,7 +193,7 @@ def test_every_example_of_a_help_text_runs(place: Path, tmp_path: Path, words: s
         typed += ["--limit", "1", "--compactions", "1", "--modes", "hooks", "--jobs", "1"]
     if words in ("install", "setup", "memory forget", "memory import", "store adopt"):
         typed.append("--yes")
-    if words.startswith(SERVING):
+    if words.startswith(SERVING) or "--config" in typed:
         assert_serves(place, typed)
         return
     if words in ("handoff", "continue"):  # else the client takes the place of this process: test_handoff.py starts one
@@ -206,7 +207,7 @@ def test_every_example_of_a_help_text_runs(place: Path, tmp_path: Path, words: s
 
 def assert_serves(place: Path, typed: list[str]) -> None:
     """Start a command, wait until it says where it listens, and end it."""
-    typed = [*typed, "--json", *(["--port", "0"] if "--port" not in typed else [])]
+    typed = [*typed, "--json", *(["--port", "0"] if not {"--port", "--config"} & set(typed) else [])]
     command = [sys.executable, "-m", "undrift", *typed]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(command, cwd=place, env=variables(place), text=True, **pipes) as serving:  # type: ignore[call-overload]

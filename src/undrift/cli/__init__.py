@@ -119,6 +119,7 @@ _TEAM = CommandGroup(
         "memory": (_MEMORY, "Remember facts and search them."),
         "session": (_SESSION, "List sessions, tasks and history; rewind them."),
         "proxy": ("undrift.cli.proxy:proxy_command", "Run the gateway for any client or SDK."),
+        "serve": ("undrift.cli.serve:serve_command", "Run the gateway as a service for a team."),
         "agent": (_AGENT, "Serve MCP, manage one request, run a plan."),
         "doctor": ("undrift.cli.doctor:doctor_command", "Say what is wrong, and what to do."),
         "handoff": ("undrift.cli.handoff:handoff_command", "Start another client with the open work of a session."),

@@ -57,7 +57,10 @@ def move_command(to: str, home: str | None, as_json: bool) -> None:
         for pair in pairs_between(places, target):
             began = time.monotonic()
             moved = move_pair(pair, lambda at, whole, name: show(min(99, 100 * at // max(whole, 1)), Path(name)))
-            done.append(_Done(pair, moved, time.monotonic() - began))
+            if moved is not None:
+                done.append(_Done(pair, moved, time.monotonic() - began))
+    if not done:
+        raise StoreError(no_store([str(one.records) for one in places], MAKES_OWN))
     is_proved = all(one.moved.is_proved for one in done)
     if as_json:
         echo_json({"home": str(places[0].home), "to": _named(target), **_as_json(done), "is_proved": is_proved})

@@ -64,10 +64,9 @@ class Server:
                 self._socket.close()
                 raise SettingsError(f"the upstream is this gateway itself (port {self.port}): choose another --port")
         self.url = f"http://{f'[{config.host}]' if ':' in config.host else config.host}:{self.port}"
-        token = _token(home_path(config.settings.home))
-        self.base_urls: dict[Provider, str] = {name: base_url(self.url, token, name) for name in PROVIDERS}
+        self.base_urls: dict[Provider, str] = {}
         """The base URLs of the owner's clients, each with the token."""
-        self.page_url = f"{self.url}/{token}{OWN}/" if token else f"{self.url}{OWN}/"
+        self.page_url = ""
         """The address of the page."""
         self._thread: threading.Thread | None = None
         self._most = _most_connections()
@@ -75,7 +74,7 @@ class Server:
         self._waiting = Waiting(most_waiting, config.head_deadline_s)
         self._server: Any = uvicorn.Server(
             uvicorn.Config(
-                Gateway(config, self.url, self.port, token, self._is_full),
+                self._application(config),
                 http=protocol_of(self._waiting),
                 lifespan="on",
                 log_config=None,
@@ -91,13 +90,24 @@ class Server:
             )
         )
 
+    def _application(self, config: GatewayConfig) -> Gateway:
+        """Return the application that answers; it is made once."""
+        token = _token(home_path(config.settings.home))
+        self.base_urls = {name: base_url(self.url, token, name) for name in PROVIDERS}
+        self.page_url = f"{self.url}/{token}{OWN}/" if token else f"{self.url}{OWN}/"
+        return Gateway(config, self.url, self.port, token, self._is_full)
+
+    def _on_signal(self, number: int, frame: Any) -> None:
+        """Begin the end, on a signal to stop."""
+        self._server.handle_exit(number, frame)
+
     def run(self, ready: Callable[[], None] = lambda: None) -> None:
         """Serve until a signal or `stop`; a second signal does not wait for streams.
 
         `ready`: called once a signal ends the server in order. Raises SettingsError: it could not start.
         """
         self._server.capture_signals = contextlib.nullcontext  # its own raises the signal again once all is closed
-        former, thresholds = _on_signals(self._server.handle_exit), gc.get_threshold()
+        former, thresholds = _on_signals(self._on_signal), gc.get_threshold()
         gc.set_threshold(*thresholds[:2], _FULL_COLLECTION_AFTER)
         try:
             ready()

@@ -16,7 +16,6 @@ from undrift.stores.moving.move import Moved, Tell, move
 from undrift.stores.moving.values import Source, Target
 from undrift.stores.projects import USER, keep, places_in
 from undrift.stores.served import scope_on_server, server_of
-from undrift.stores.sqlite import SqliteStore
 from undrift.values.project import Place
 from undrift.values.scope import Scope
 
@@ -48,17 +47,20 @@ def pairs_between(places: Sequence[Place], target: Path) -> list[Pair]:
     return [Pair(_name_of(one), one.records, _place_in(target, one)) for one in places]
 
 
-def move_pair(pair: Pair, tell: Tell = lambda *_: None) -> Moved:
-    """Move the records of one project.
+def move_pair(pair: Pair, tell: Tell = lambda *_: None) -> Moved | None:
+    """Move the records of one project. None means: there are none, and nothing was made.
 
     Raises:
         StoreError: There are no records, or one of the homes cannot be opened.
         StoreBusy: Another process keeps one of the homes locked.
     """
-    with opened_source(pair.source) as source, opened_target(pair.target.records) as target:
-        keep(pair.target)
-        has_own_file = server_of(pair.source) is None
-        return move(source, target, pair.source if has_own_file else None, tell)
+    with opened_source(pair.source) as source:
+        if not source.heads():
+            return None
+        with opened_target(pair.target.records) as target:
+            keep(pair.target)
+            has_own_file = server_of(pair.source) is None
+            return move(source, target, pair.source if has_own_file else None, tell)
 
 
 @contextmanager
@@ -100,15 +102,6 @@ def opened_target(folder: Path) -> Iterator[Target]:
 def sha256_of(parts: Sequence[tuple[str, str]]) -> str:
     """Return one SHA-256 over those of several projects, each with its name."""
     return hashlib.sha256("\n".join(f"{name} {sha256}" for name, sha256 in sorted(parts)).encode()).hexdigest()
-
-
-def has_records(folder: Path) -> bool:
-    """Tell whether a folder has records; a server is asked only whether it has a store at all."""
-    if (address := server_of(folder)) is None:
-        return SqliteStore.is_there(folder)
-    from undrift.stores.postgres.opening import PostgresEngine
-
-    return PostgresEngine.is_there(address)
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from undrift.stores.postgres.connection import Caller, Server, connected
 from undrift.stores.postgres.opening import entered
 from undrift.values.closing import Closing
 from undrift.values.member import Member, hash_of
-from undrift.values.scope import Scope
+from undrift.values.scope import LOCAL, Scope
 
 __all__ = ["AuditLine", "KeyLine", "ServerPeople"]
 
@@ -81,7 +81,7 @@ class ServerPeople(Closing):
         (found,) = self._server.read(Caller(), (_MEMBER, (digest,)))
         for organisation, person, project in found:
             names = [rows.text_from(bytes(one)) for one in (person, project, organisation)]
-            return Member(*names, key_id=_label(key))
+            return Member(names[0], names[1] or LOCAL, names[2], _label(key))
         return None
 
     def add(self, key: str, day: str, tokens: int) -> int:
@@ -114,7 +114,10 @@ class ServerPeople(Closing):
         """Return the keys of the organisation, by person."""
         with self._owner() as connection:
             found = connection.execute(_KEYS, (self._organisation,)).fetchall()
-        return [KeyLine(*(rows.shown_text(one) for one in names), made, ends) for *names, made, ends in found]
+        shown = rows.shown_text
+        return [
+            KeyLine(shown(person), shown(project), shown(label), *times) for person, project, label, *times in found
+        ]
 
     def revoke(self, label: str) -> int:
         """Revoke the keys with a label; return how many there were."""
@@ -134,9 +137,10 @@ class ServerPeople(Closing):
         """Return the newest reads across people, newest first."""
         with self._owner() as connection:
             found = connection.execute(_AUDIT, (self._organisation, most)).fetchall()
+        shown = rows.shown_text
         return [
-            AuditLine(at, *(rows.shown_text(one) for one in texts), what, tuple(map(rows.shown_text, names)))
-            for at, *texts, what, names in found
+            AuditLine(at, shown(reader), shown(person), shown(project), what, tuple(map(shown, names)))
+            for at, reader, person, project, what, names in found
         ]
 
     def destroy(self) -> bool:
