@@ -15,7 +15,7 @@ import yaml
 __all__ = ["ComposeError", "Service", "read"]
 
 _IMAGE_ALONE = frozenset(
-    {"build", "cap_add", "cap_drop", "image", "logging", "mem_limit", "networks", "pids_limit", "restart", "shm_size"}
+    {"build", "cap_add", "cap_drop", "cpus", "image", "logging", "mem_limit", "networks", "pids_limit", "restart", "shm_size"}
 )
 """Keys that bind a container alone. The namespaces drop every right, so `cap_add` has no effect there."""
 
