@@ -29,6 +29,7 @@ __all__ = ["main", "plan"]
 _HERE = Path(__file__).parent
 _SCRIPTS = "/docker-entrypoint-initdb.d"
 _READY_S = 90.0
+_PORT_S = 10.0
 _Running = dict[str, subprocess.Popen[bytes]]
 
 
@@ -96,6 +97,7 @@ def _start(place: Place, services: Sequence[Service], postgres: Path, caddy: str
             target = f"{place.address(service)}:{inside}"
             command = [sys.executable, str(_HERE / "relay.py"), f"{host}:{outside}", target]
             running[f"port {outside}"] = subprocess.Popen(command, start_new_session=True)
+            _wait_for_port(host, outside)
             print(f"http://{host}:{outside} leads to {service.name}", flush=True)
 
 
@@ -114,6 +116,15 @@ def _wait(place: Place, service: Service, process: subprocess.Popen[bytes], post
             return
         time.sleep(min(service.interval_s, 0.5))
     raise SystemExit(f"{service.name} is not ready after {_READY_S:.0f} seconds")
+
+
+def _wait_for_port(host: str, port: int) -> None:
+    """Return when a port of this machine takes connections. Raises SystemExit: it does not."""
+    end_s = time.monotonic() + _PORT_S
+    while not _listens(host, port):
+        if time.monotonic() > end_s:
+            raise SystemExit(f"{host}:{port} does not answer; another program may have the port: set PUBLISH")
+        time.sleep(0.05)
 
 
 def _listens(host: str, port: int) -> bool:
