@@ -8,9 +8,9 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from deploy.composed import Service
 
@@ -18,17 +18,25 @@ __all__ = ["Loopback", "Namespaces", "Place", "why_no_namespaces"]
 
 _HERE = Path(__file__).parent
 _NOBODY = (65_534, 65_534)
-_ANY, _SELF = "0.0.0.0", "127.0.0.1"  # noqa: S104
+_OWN = re.compile(r"(?<![\d.])(?:0\.0\.0\.0|127\.0\.0\.1)(?![\d./])")  # no network, such as 127.0.0.0/8
 
 
 class Place(Protocol):
-    """Starts services; each has the ports and files that the compose file gives it."""
+    """Starts services; each has the ports and files that the compose file gives it.
+
+    `shares_ports`: whether a service that listens on all addresses has the ports of this machine.
+    """
+
+    shares_ports: ClassVar[bool]
 
     def address(self, service: Service) -> str:
         """Return the address at which this machine reaches a service."""
 
+    def fitted(self, service: Service) -> Service:
+        """Return a service with the paths and addresses that it has in this place; its files are there."""
+
     def start(self, service: Service, command: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
-        """Start a service's process."""
+        """Start the process of a service that was fitted."""
 
     def passes(self, service: Service, check: Sequence[str]) -> bool:
         """Return whether a service's health check succeeds."""
@@ -64,6 +72,7 @@ class Namespaces:
     work: Path
     services: Sequence[Service]
     seen: Sequence[Path]
+    shares_ports: ClassVar[bool] = False
     number: int = field(default_factory=lambda: os.getpid() % 250)
 
     def __post_init__(self) -> None:
@@ -98,6 +107,9 @@ class Namespaces:
 
     def address(self, service: Service) -> str:
         return self._address(10 + [one.name for one in self.services].index(service.name))
+
+    def fitted(self, service: Service) -> Service:
+        return service
 
     def start(self, service: Service, command: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
         root = self.work / f"root-{service.name}"
@@ -137,46 +149,59 @@ class Loopback:
 
     work: Path
     services: Sequence[Service]
+    shares_ports: ClassVar[bool] = True
 
     def address(self, service: Service) -> str:
         places = [one.name for one in self.services]
         # macOS has 127.0.0.1 alone; there two gateways cannot have the same port.
         return f"127.83.0.{10 + places.index(service.name)}"
 
-    def start(self, service: Service, command: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    def fitted(self, service: Service) -> Service:
         paths = self._paths(service)
-        for target, copy in paths.items():
-            if (source := service.mounts.get(target)) is not None:
-                copy.write_text(self._here(service, source.read_text(encoding="utf-8"), paths), encoding="utf-8")
-        command = [self._here(service, one, paths) for one in command]
-        environment = {name: self._here(service, value, paths) for name, value in environment.items()}
-        uid, gid = _user(service)
-        drop = [f"--reuid={uid}", f"--regid={gid}", "--clear-groups", "--no-new-privs", "--"]
-        return subprocess.Popen(
-            [*(["setpriv", *drop] if os.getuid() == 0 else []), *command], env=environment, start_new_session=True
+        mounts = {str(paths[target]): source for target, source in service.mounts.items()}
+        for copy, source in mounts.items():
+            self._copy(service, source, Path(copy), paths)
+        return replace(
+            service,
+            command=tuple(self._here(service, one, paths) for one in service.command),
+            environment={name: self._here(service, value, paths) for name, value in service.environment.items()},
+            healthcheck=tuple(self._here(service, one, paths) for one in service.healthcheck),
+            mounts=mounts,
+            tmpfs=tuple(str(paths[one]) for one in service.tmpfs),
         )
+
+    def _copy(self, service: Service, source: Path, copy: Path, paths: Mapping[str, Path]) -> None:
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.unlink(missing_ok=True)
+        copy.touch(mode=0o600)  # it may be a secret
+        copy.write_text(self._here(service, source.read_text(encoding="utf-8"), paths), encoding="utf-8")
+        _give(copy, _user(service))
 
     def _paths(self, service: Service) -> dict[str, Path]:
         """Return what the service's paths are here."""
-        folder = self.work / service.name
-        folder.mkdir(exist_ok=True)
-        found = {target: folder / target.strip("/").replace("/", "-") for target in service.mounts}
         owner = _user(service)
+        found = {target: self.work / service.name / target.strip("/") for target in service.mounts}
         found |= {target: _volume(self.work, name, owner) for target, name in service.volumes.items()}
         for target in service.tmpfs:
             found[target] = _volume(self.work, f"{service.name}{target.replace('/', '-')}", owner)
         return found
 
     def _here(self, service: Service, text: str, paths: Mapping[str, Path]) -> str:
-        for target in sorted(paths, key=len, reverse=True):
-            text = re.sub(rf"(?<![\w.-]){re.escape(target)}(?![\w-])", str(paths[target]), text)
+        known = "|".join(re.escape(one) for one in sorted(paths, key=len, reverse=True)) or "(?!)"
+        text = re.sub(rf"(?<![\w./-])(?:{known})(?![\w-])", lambda found: str(paths[found[0]]), text)
         for one in self.services:
             text = re.sub(rf"(?<![\w.-]){re.escape(one.name)}(?=:\d)", self.address(one), text)
-        own = self.address(service)
-        return re.sub(r"(?<!\S):(?=\d)", f"{own}:", text.replace(_ANY, own).replace(_SELF, own))
+        return _OWN.sub(self.address(service), text)
+
+    def start(self, service: Service, command: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+        drop: list[str] = []
+        if os.getuid() == 0:
+            uid, gid = _user(service)
+            drop = ["setpriv", f"--reuid={uid}", f"--regid={gid}", "--clear-groups", "--no-new-privs", "--"]
+        return subprocess.Popen([*drop, *command], env=environment, start_new_session=True)
 
     def passes(self, service: Service, check: Sequence[str]) -> bool:
-        return _succeeds([self._here(service, one, {}) for one in check])
+        return _succeeds(check)
 
     def close(self) -> None:
         pass
@@ -195,9 +220,13 @@ def _volume(work: Path, name: str, owner: tuple[int, int]) -> Path:
     folder = work / f"volume-{name}"
     if not folder.exists():
         folder.mkdir(mode=0o700)
-        if os.getuid() == 0:
-            os.chown(folder, *owner)
+        _give(folder, owner)
     return folder
+
+
+def _give(path: Path, owner: tuple[int, int]) -> None:
+    if os.getuid() == 0:
+        os.chown(path, *owner)
 
 
 def _succeeds(command: Sequence[str]) -> bool:

@@ -27,7 +27,7 @@ from deploy.places import Loopback, Namespaces, Place, why_no_namespaces
 __all__ = ["main", "plan"]
 
 _HERE = Path(__file__).parent
-_SCRIPTS = "/docker-entrypoint-initdb.d"
+_SCRIPTS = "docker-entrypoint-initdb.d"
 _READY_S = 90.0
 _PORT_S = 10.0
 _Running = dict[str, subprocess.Popen[bytes]]
@@ -53,16 +53,23 @@ def caddy_program() -> str:
     return shutil.which("caddy") or (str(beside) if beside.exists() else "")
 
 
-def plan(service: Service, postgres: Path, caddy: str) -> list[str]:
-    """Return the command that runs here in place of a service's command."""
+def plan(service: Service, postgres: Path, caddy: str, address: str = "0.0.0.0") -> list[str]:  # noqa: S104
+    """Return the command that runs here in place of a service's command. `address`: where a round robin listens."""
     name, *arguments = service.command
     if name == "postgres":
-        return [sys.executable, str(_HERE / "entry_point.py"), str(postgres), _SCRIPTS, name, *arguments]
+        scripts = next(str(Path(one).parent) for one in service.mounts if _SCRIPTS in one)
+        return [sys.executable, str(_HERE / "entry_point.py"), str(postgres), scripts, name, *arguments]
     if name == "caddy" and not caddy:
-        text = next(iter(service.mounts.values())).read_text(encoding="utf-8")
+        text = _caddyfile(service)
         (targets,) = re.findall(r"^\s*reverse_proxy ([^{\n]+)", text, re.MULTILINE)
-        return [sys.executable, str(_HERE / "relay.py"), f"0.0.0.0:{service.ports[0]}", *targets.split()]
+        return [sys.executable, str(_HERE / "relay.py"), f"{address}:{service.ports[0]}", *targets.split()]
     return [*_program(name, postgres, caddy), *arguments]
+
+
+def _caddyfile(service: Service) -> str:
+    """Return the Caddyfile of a service: its fitted copy, or the file that is mounted."""
+    ((target, source),) = service.mounts.items()
+    return (Path(target) if Path(target).exists() else source).read_text(encoding="utf-8")
 
 
 def _program(name: str, postgres: Path, caddy: str) -> list[str]:
@@ -89,11 +96,15 @@ def _seen(postgres: Path, caddy: str) -> list[Path]:
 
 
 def _start(place: Place, services: Sequence[Service], postgres: Path, caddy: str, running: _Running) -> None:
-    for service in services:
-        running[service.name] = place.start(service, plan(service, postgres, caddy), _environment(service))
+    for given in services:
+        service = place.fitted(given)
+        command = plan(service, postgres, caddy, place.address(service))
+        running[service.name] = place.start(service, command, _environment(service))
         _wait(place, service, running[service.name], postgres, caddy)
         print(f"{service.name}: ready at {place.address(service)}:{service.ports[0]}", flush=True)
         for host, outside, inside in service.published:
+            if place.shares_ports and _listens(host, outside):
+                continue
             target = f"{place.address(service)}:{inside}"
             command = [sys.executable, str(_HERE / "relay.py"), f"{host}:{outside}", target]
             running[f"port {outside}"] = subprocess.Popen(command, start_new_session=True)
