@@ -15,7 +15,19 @@ import yaml
 __all__ = ["ComposeError", "Service", "read"]
 
 _IMAGE_ALONE = frozenset(
-    {"build", "cap_add", "cap_drop", "cpus", "image", "logging", "mem_limit", "networks", "pids_limit", "restart", "shm_size"}
+    {
+        "build",
+        "cap_add",
+        "cap_drop",
+        "cpus",
+        "image",
+        "logging",
+        "mem_limit",
+        "networks",
+        "pids_limit",
+        "restart",
+        "shm_size",
+    }
 )
 """Keys that bind a container alone. The namespaces drop every right, so `cap_add` has no effect there."""
 
@@ -69,9 +81,7 @@ def read(path: Path, variables: Mapping[str, str] = os.environ) -> tuple[Service
 
     `variables`: replace ``${NAME:-default}``.
     """
-    text = _VARIABLE.sub(
-        lambda found: variables.get(found[1]) or found[2] or "", path.read_text(encoding="utf-8")
-    )
+    text = _VARIABLE.sub(lambda found: variables.get(found[1]) or found[2] or "", path.read_text(encoding="utf-8"))
     data = yaml.safe_load(text)
     services = {name: _service(name, given, data, path.parent) for name, given in data["services"].items()}
     ordered: list[Service] = []

@@ -20,17 +20,40 @@ def main(arguments: Sequence[str]) -> None:
     if not (data / "PG_VERSION").exists():
         _make(Path(programs), data, sorted(Path(scripts).glob("*.sql")))
     # The folder of the socket is the image's own; a build from elsewhere may have another one.
-    server = [str(Path(programs, command[0])), *command[1:], "-c", f"unix_socket_directories={_sockets()}", "-D", str(data)]
+    server = [
+        str(Path(programs, command[0])),
+        *command[1:],
+        "-c",
+        f"unix_socket_directories={_sockets()}",
+        "-D",
+        str(data),
+    ]
     os.execv(server[0], server)  # noqa: S606
 
 
 def _make(programs: Path, data: Path, scripts: Sequence[Path]) -> None:
     password = os.environ["POSTGRES_PASSWORD_FILE"]
-    made = ["initdb", "-D", data, "--username=postgres", f"--pwfile={password}", "--encoding=UTF8", "--locale=C"]
-    _run(programs, *made, "--auth-local=trust", "--auth-host=scram-sha-256")
+    options: list[str | Path] = [
+        "-D",
+        data,
+        "--username=postgres",
+        f"--pwfile={password}",
+        "--encoding=UTF8",
+        "--locale=C",
+    ]
+    _run(programs, "initdb", *options, "--auth-local=trust", "--auth-host=scram-sha-256")
     with (data / "pg_hba.conf").open("a", encoding="utf-8") as rules:
         rules.write("host all all all scram-sha-256\n")
-    _run(programs, "pg_ctl", "-D", data, "-w", "-o", f"-c listen_addresses= -c unix_socket_directories={_sockets()}", "start")
+    _run(
+        programs,
+        "pg_ctl",
+        "-D",
+        data,
+        "-w",
+        "-o",
+        f"-c listen_addresses= -c unix_socket_directories={_sockets()}",
+        "start",
+    )
     for script in scripts:
         _run(programs, "psql", "-X", "-q", "-h", _sockets(), "-U", "postgres", "-d", "postgres", "-f", script)
     _run(programs, "pg_ctl", "-D", data, "-w", "-m", "fast", "stop")

@@ -16,7 +16,17 @@ from typing import Any
 __all__ = ["main"]
 
 _PROGRAMS = ("usr", "bin", "sbin", "lib", "lib32", "lib64", "opt")
-_OF_ETC = ("passwd", "group", "nsswitch.conf", "resolv.conf", "localtime", "ld.so.cache", "ld.so.conf", "ssl/certs", "ssl/openssl.cnf")
+_OF_ETC = (
+    "passwd",
+    "group",
+    "nsswitch.conf",
+    "resolv.conf",
+    "localtime",
+    "ld.so.cache",
+    "ld.so.conf",
+    "ssl/certs",
+    "ssl/openssl.cnf",
+)
 _DEVICES = ("null", "zero", "full", "random", "urandom")
 
 

@@ -18,14 +18,22 @@ __all__ = ["main"]
 
 _HERE = Path(__file__).parent
 _KUBERNETES = "1.33"
-_YAMLLINT = "{extends: default, rules: {line-length: {max: 128}, document-start: disable, braces: {max-spaces-inside: 1}}}"
+_YAMLLINT = (
+    "{extends: default, rules: {line-length: {max: 128}, document-start: disable, braces: {max-spaces-inside: 1}}}"
+)
 _INFO = 1  # of Helm's severities
 
 
 def _commands() -> Iterator[tuple[str, Sequence[str]]]:
     """Yield the name of a check and its command."""
     composes = ["compose.yaml", "compose.tls.yaml"]
-    plain = [*composes, "chart/Chart.yaml", "chart/values.yaml", "chart/files/alerts.yaml", "chart/files/alerts.test.yaml"]
+    plain = [
+        *composes,
+        "chart/Chart.yaml",
+        "chart/values.yaml",
+        "chart/files/alerts.yaml",
+        "chart/files/alerts.test.yaml",
+    ]
     yield "Dockerfile", ["hadolint", "Dockerfile"]
     yield "YAML", ["yamllint", "--strict", "--config-data", _YAMLLINT, *plain]
     yield "compose: schema", ["check-jsonschema", "--builtin-schema", "vendor.compose-spec", *composes]

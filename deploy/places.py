@@ -1,4 +1,4 @@
-"""Where services run without an image: network and mount namespaces of Linux, or plain loopback."""
+"""Places for services without an image: network and mount namespaces of Linux, or plain loopback."""
 
 import json
 import os
@@ -35,7 +35,9 @@ class Place(Protocol):
     def fitted(self, service: Service) -> Service:
         """Return a service with the paths and addresses that it has in this place; its files are there."""
 
-    def start(self, service: Service, command: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    def start(
+        self, service: Service, command: Sequence[str], environment: Mapping[str, str]
+    ) -> subprocess.Popen[bytes]:
         """Start the process of a service that was fitted."""
 
     def passes(self, service: Service, check: Sequence[str]) -> bool:
@@ -111,14 +113,19 @@ class Namespaces:
     def fitted(self, service: Service) -> Service:
         return service
 
-    def start(self, service: Service, command: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    def start(
+        self, service: Service, command: Sequence[str], environment: Mapping[str, str]
+    ) -> subprocess.Popen[bytes]:
         root = self.work / f"root-{service.name}"
         root.mkdir(exist_ok=True)
         given = {
             "root": str(root),
             "seen": [str(one) for one in self.seen],
             "mounts": {target: str(source.resolve()) for target, source in service.mounts.items()},
-            "volumes": {target: str(_volume(self.work, name, (service.uid, service.gid))) for target, name in service.volumes.items()},
+            "volumes": {
+                target: str(_volume(self.work, name, (service.uid, service.gid)))
+                for target, name in service.volumes.items()
+            },
             "tmpfs": service.tmpfs,
             "hosts": str(self._hosts),
             "uid": service.uid,
@@ -193,14 +200,16 @@ class Loopback:
             text = re.sub(rf"(?<![\w.-]){re.escape(one.name)}(?=:\d)", self.address(one), text)
         return _OWN.sub(self.address(service), text)
 
-    def start(self, service: Service, command: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    def start(
+        self, service: Service, command: Sequence[str], environment: Mapping[str, str]
+    ) -> subprocess.Popen[bytes]:
         drop: list[str] = []
         if os.getuid() == 0:
             uid, gid = _user(service)
             drop = ["setpriv", f"--reuid={uid}", f"--regid={gid}", "--clear-groups", "--no-new-privs", "--"]
         return subprocess.Popen([*drop, *command], env=environment, start_new_session=True)
 
-    def passes(self, service: Service, check: Sequence[str]) -> bool:
+    def passes(self, service: Service, check: Sequence[str]) -> bool:  # noqa: ARG002 - all share this network
         return _succeeds(check)
 
     def close(self) -> None:
@@ -208,7 +217,7 @@ class Loopback:
 
 
 def _user(service: Service) -> tuple[int, int]:
-    """Return the user and the group of a service here; nobody's if the machine has no such user, as initdb wants a name."""
+    """Return the user and the group of a service here. initdb wants a user with a name, so 65534 replaces an unknown one."""
     try:
         pwd.getpwuid(service.uid)
     except KeyError:

@@ -164,11 +164,11 @@ def _folder(named: str | None) -> Iterator[Path]:
         yield Path(named).resolve()
         return
     with tempfile.TemporaryDirectory(prefix="undrift-", ignore_cleanup_errors=True) as folder:
-        Path(folder).chmod(0o755)  # noqa: S103 - the services' users pass through; their volumes are 0700
+        Path(folder).chmod(0o755)
         yield Path(folder)
 
 
-def _told(services: Sequence[Service], postgres: Path, caddy: str) -> Mapping[str, object]:
+def _shown(services: Sequence[Service], postgres: Path, caddy: str) -> Mapping[str, object]:
     return {
         one.name: {"command": plan(one, postgres, caddy), "environment": _environment(one), "ports": one.ports}
         for one in services
@@ -183,12 +183,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--postgres", metavar="BIN", help="the folder of PostgreSQL's programs")
     parser.add_argument("--no-caddy", action="store_true", help="a TCP round robin even if Caddy is there")
     parser.add_argument("--loopback", action="store_true", help="no namespaces: the gateways reach their providers")
-    parser.add_argument("--plan", action="store_true", help="print commands, variables and ports as JSON, start nothing")
+    parser.add_argument(
+        "--plan", action="store_true", help="print commands, variables and ports as JSON, start nothing"
+    )
     given = parser.parse_args(arguments)
     services = read(Path(given.compose))
     postgres, caddy = postgres_folder(given.postgres), "" if given.no_caddy else caddy_program()
     if given.plan:
-        print(json.dumps(_told(services, postgres, caddy), indent=2))
+        print(json.dumps(_shown(services, postgres, caddy), indent=2))
         return
     if missing := [str(source) for one in services for source in one.mounts.values() if not source.exists()]:
         raise SystemExit(f"missing: {', '.join(sorted(set(missing)))}; secrets are made by: sh deploy/secrets.sh")

@@ -55,7 +55,7 @@ def answer(request: RawRequest) -> list[Any]:
 
 @pytest.fixture(scope="module")
 def figures(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """What /undrift/metrics says of a gateway that has served, passed on, cut off and refused requests."""
+    """The figures of a gateway that has served, passed on, cut off and refused requests."""
     help_text = subprocess.run([sys.executable, "-m", "undrift", "serve", "--help"], capture_output=True, check=False)
     if help_text.returncode:
         pytest.skip("needs the command `undrift serve`")
@@ -82,7 +82,9 @@ def figures(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
                 assert not ask(url, f"{via}/v1/cut", BODY).is_whole
                 assert ask(url, f"{via}/v1/messages", BODY).status == 429
                 assert ask(url, "/wrong/via/anthropic/v1/messages", BODY).status == 401
-                heard = ask(url, "/undrift/metrics", method="GET", headers={"authorization": f"Bearer {operator['key']}"})
+                heard = ask(
+                    url, "/undrift/metrics", method="GET", headers={"authorization": f"Bearer {operator['key']}"}
+                )
                 yield heard.body.decode()
             finally:
                 process.terminate()

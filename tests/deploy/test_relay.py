@@ -22,17 +22,17 @@ async def named(name: bytes) -> AsyncIterator[int]:
 
 
 async def said(port: int, line: bytes = b"hello\n") -> bytes:
-    for _ in range(100):
+    while True:
         try:
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
-            break
-        except OSError:
+        except OSError:  # it does not listen yet
             await asyncio.sleep(0.02)
-    writer.write(line)
-    writer.write_eof()
-    answer = await reader.read()
-    writer.close()
-    return answer
+            continue
+        writer.write(line)
+        writer.write_eof()
+        answer = await reader.read()
+        writer.close()
+        return answer
 
 
 async def free() -> int:
