@@ -224,7 +224,6 @@ def test_the_processes_are_those_of_the_compose_file(flags: list[str], tmp_path:
                     assert environment["FILE"] == "/etc/undrift/mounted"
                     root = Path(f"/proc/{pid}/root")
                     assert (root / "etc/undrift/mounted").read_text() == "seen"
-                    assert not (root / "root/.ssh").exists()
                     with pytest.raises(OSError, match="Read-only"):
                         (root / f"x{number}").touch()
             for _ in range(4):
