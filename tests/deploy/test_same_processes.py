@@ -222,7 +222,7 @@ def test_the_processes_are_those_of_the_compose_file(flags: list[str], tmp_path:
                     assert "NoNewPrivs:\t1" in status
                 if not flags:
                     assert environment["FILE"] == "/etc/undrift/mounted"
-                    root = Path(f"/proc/{pid}/root")
+                    root = Path("/proc", str(pid), "root")
                     assert (root / "etc/undrift/mounted").read_text() == "seen"
                     with pytest.raises(OSError, match="Read-only"):
                         (root / f"x{number}").touch()
