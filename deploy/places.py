@@ -75,7 +75,7 @@ class Namespaces:
     services: Sequence[Service]
     seen: Sequence[Path]
     shares_ports: ClassVar[bool] = False
-    number: int = field(default_factory=lambda: os.getpid() % 250)
+    number: int = field(default_factory=lambda: _free_number())
 
     def __post_init__(self) -> None:
         self._bridge = f"undrift{self.number}"
@@ -214,6 +214,13 @@ class Loopback:
 
     def close(self) -> None:
         pass
+
+
+def _free_number() -> int:
+    """Return a number below 250 that no other script uses, nor the remains of one that was killed."""
+    start = os.getpid()
+    numbers = (number % 250 for number in range(start, start + 250))
+    return next(number for number in numbers if not Path(f"/sys/class/net/undrift{number}").exists())
 
 
 def _user(service: Service) -> tuple[int, int]:
