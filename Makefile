@@ -9,6 +9,7 @@ BENCH_PY := $(VENV)/bench/bin/python
 EXACT_PY := $(VENV)/exact/bin/python
 LANCE_PY := $(VENV)/lance/bin/python
 AUDIT_PY := $(VENV)/audit/bin/python
+DEPLOY_PY := $(VENV)/deploy/bin/python
 RULES_PY := $(VENV)/rules/bin/python
 CONFORMANCE_PY := $(VENV)/conformance/bin/python
 FRAMEWORKS := anthropic hatch-fancy-pypi-readme hypothesis langchain langchain-tests langgraph \
@@ -75,6 +76,7 @@ BENCH := $(VENV)/.bench-$(BASE_KEY)-$(call key,requirements/bench.txt pyproject.
 EXACT := $(VENV)/.exact-$(BASE_KEY)-$(call key,requirements/exact.txt pyproject.toml)
 JOURNEYS := $(VENV)/.journeys-$(BASE_KEY)-$(call key,requirements/dev.txt requirements/journeys.txt)
 LANCE := $(VENV)/.lance-$(BASE_KEY)-$(call key,requirements/lance.txt pyproject.toml)
+DEPLOY := $(VENV)/.deploy-$(BASE_KEY)-$(call key,requirements/deploy.txt)
 AUDIT := $(VENV)/.audit-$(BASE_KEY)-$(call key,requirements/audit.txt)
 RULES := $(VENV)/.rules-$(call key,requirements/rules.txt)
 LOCK := $(VENV)/.lock-$(BASE_KEY)-$(call key,requirements/lock.txt)
@@ -89,7 +91,7 @@ unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all demo figures plugins setup fmt check test coverage build wheel fuzz properties nightly cost long wires twin exact lance sdk types bench browsers web-test clients billing profiles soak attack floods purge proof powercut faults kills contention flips agents conformance frameworks audit lock secret-rules clean help
+.PHONY: all demo figures plugins setup fmt check test coverage build wheel fuzz properties nightly cost long wires twin exact lance sdk types bench browsers web-test clients billing profiles soak attack floods purge proof powercut faults kills contention flips agents conformance frameworks audit deploy-lint team lock secret-rules clean help
 
 all: check test  ## check and test (what `make` alone does)
 
@@ -280,6 +282,13 @@ frameworks: $(SELF)  ## the integrations against the suites of LangGraph, LangCh
 audit: $(AUDIT)  ## known faults in the packages of requirements/*.txt, into docs/audit.json; needs the network
 	@$(AUDIT_PY) requirements/audit.py
 
+deploy-lint: $(DEPLOY)  ## the linters of deploy/: image recipe, compose file, Caddyfile, chart, alert rules (promtool if it is there)
+	@$(DEPLOY_PY) -m deploy.lint
+
+team: $(DEPLOY)  ## the processes of deploy/compose.yaml without an image: PostgreSQL, two gateways, Caddy; Ctrl-C ends them; ARGS="--data DIR"
+	@test -e deploy/secrets/undrift-key || sh deploy/secrets.sh
+	@$(DEPLOY_PY) -m deploy.run $(ARGS)
+
 lock: $(LOCK)  ## write requirements/*.txt again (UPGRADE=1 takes the newest releases)
 	$(VENV)/lock/bin/python requirements/lock.py $(if $(UPGRADE),--upgrade)
 
@@ -339,6 +348,13 @@ $(LANCE): | $(BASE)
 	@$(PYTHON) -m venv --clear $(VENV)/lance
 	@$(LANCE_PY) $(LOCKED) -r requirements/lance.txt
 	@$(LANCE_PY) $(EDITABLE)
+	@touch $@
+
+$(DEPLOY): | $(BASE)
+	@echo "installing what deploy needs ..."
+	@$(PYTHON) -m venv --clear $(VENV)/deploy
+	@$(DEPLOY_PY) $(LOCKED) -r requirements/deploy.txt -r requirements/build.txt
+	@$(DEPLOY_PY) $(EDITABLE)
 	@touch $@
 
 $(AUDIT): | $(BASE)

@@ -9,7 +9,9 @@ import subprocess
 import sys
 import tempfile
 import tomllib
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).parent
 OLDEST = (3, 11)
@@ -40,7 +42,19 @@ def wanted(pyproject: Path) -> dict[str, list[str]]:
         "audit": groups["audit"],
         "lock": groups["lock"],
         "rules": groups["rules"],
+        "serve": base + with_extras(data["project"], ("postgres", "serve", "vectors")),
+        "deploy": base + with_extras(data["project"], ("postgres", "serve")) + groups["deploy"],
     }
+
+
+def with_extras(project: dict[str, Any], names: Iterable[str]) -> list[str]:
+    """Return the requirements of extras; an extra of our own among them is replaced by its requirements."""
+    found: list[str] = []
+    for name in names:
+        for line in project["optional-dependencies"][name]:
+            own = re.fullmatch(rf"{project['name']}\[([\w,]+)\]", line)
+            found += with_extras(project, own[1].split(",")) if own else [line]
+    return found
 
 
 def problems(text: str) -> list[str]:

@@ -78,12 +78,14 @@ def test_the_lock_files_hold_only_pins_and_hashes():
         "base",
         "bench",
         "build",
+        "deploy",
         "dev",
         "exact",
         "journeys",
         "lance",
         "lock",
         "rules",
+        "serve",
     ]
     for path in LOCKS:
         text = path.read_text(encoding="utf-8")

@@ -26,6 +26,7 @@ from undrift.proxy.team.meter import Meter
 from undrift.proxy.team.people import People, TooManyWrong, client_of
 from undrift.proxy.team.places import MemberStores
 from undrift.settings.model_table import read_models
+from undrift.stores.served import home_path
 from undrift.values.member import Credentials, DayCounts, Member, hash_of
 from undrift.values.serving import ServeConfig
 
