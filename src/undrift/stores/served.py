@@ -44,14 +44,19 @@ def home_path(home: str | os.PathLike[str]) -> Path:
     address = os.fspath(home)
     try:
         folder = Path.home() / _SERVERS / _folder_name(address)
-        if _noted(folder) != address:
-            make_folder(folder / PROJECTS)
-            replace_file(folder / NOTE, json.dumps({"address": address}).encode("ascii"))
+        note_server(folder, address)
     except RuntimeError as error:
         raise StoreError("your home folder is not known; set HOME, or UNDRIFT_HOME to a folder") from error
     except OSError as error:
         raise from_system(error, _shown(address)) from error
     return folder
+
+
+def note_server(folder: Path, address: str) -> None:
+    """Let a folder of this machine be that of a home on a server. Raises OSError: the system refuses."""
+    if _noted(folder) != address:
+        make_folder(folder / PROJECTS)
+        replace_file(folder / NOTE, json.dumps({"address": address}).encode("ascii"))
 
 
 def server_of(folder: str | os.PathLike[str]) -> str | None:

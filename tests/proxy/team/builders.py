@@ -43,7 +43,7 @@ class Serving:
         return heard.body.decode()
 
 
-def configuration(home: Path, upstream: str, more: str = "") -> str:
+def configuration(home: Path | str, upstream: str, more: str = "") -> str:
     """Return a configuration with Ana and Ben in the project shop. `more`: tables."""
     lines = [f"home = {json.dumps(str(home))}", 'listen = "127.0.0.1:0"', more.partition("[")[0]]
     lines += ["[upstreams]", *(f"{name} = {json.dumps(upstream)}" for name in ("anthropic", "openai", "gemini"))]
@@ -55,7 +55,7 @@ def configuration(home: Path, upstream: str, more: str = "") -> str:
 
 
 @contextmanager
-def serving(home: Path, upstream: str, more: str = "", **variables: str) -> Iterator[Serving]:
+def serving(home: Path | str, upstream: str, more: str = "", **variables: str) -> Iterator[Serving]:
     """Start `undrift serve` with the configuration and these variables; stop it at the end."""
     with tempfile.TemporaryDirectory() as folder:
         file, log = Path(folder, "serve.toml"), Path(folder, "log")

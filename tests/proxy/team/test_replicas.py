@@ -19,7 +19,7 @@ AUTO = '[session]\ntoken_counter = "estimate"\nprune_threshold_tokens = 15_000\n
 LEAST_BYTES = 100_000  # of all requests: else nothing was compared
 
 
-def sent(home: Path, replicas: int, settings: str, *, wire: str, has_id: bool) -> list[bytes]:
+def sent(home: Path | str, replicas: int, settings: str, *, wire: str, has_id: bool) -> list[bytes]:
     """Return the bodies that the provider gets if so many gateways take turns with one session.
 
     `has_id`: whether the client names its session; else it is known by its content.

@@ -12,8 +12,9 @@ from pathlib import Path
 from undrift.stores.contract import Store
 from undrift.stores.files import PROJECTS, make_folder
 from undrift.stores.opening import open_store
-from undrift.stores.postgres.address import is_address
+from undrift.stores.postgres.address import is_address, with_owner
 from undrift.stores.projects import keep
+from undrift.stores.served import note_server
 from undrift.values.member import Member
 from undrift.values.project import Place, Project
 from undrift.values.scope import Scope
@@ -90,7 +91,8 @@ class MemberStores:
         with self._lock:
             if place.records not in self._stores:
                 found = self._places[place.records]
-                if is_address(found.home):
+                if is_address(found.home):  # what is kept beside the project's records is this person's on the server too
+                    note_server(place.home, with_owner(found.home, found.scope))
                     make_folder(place.records)
                 else:
                     keep(place)

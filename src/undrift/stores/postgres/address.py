@@ -5,12 +5,12 @@ Law: a password is never shown. Parameters of ours begin with ``undrift_``; all 
 
 import os
 from dataclasses import dataclass, field
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
 from undrift.errors import InputError
 from undrift.values.scope import LOCAL, Scope
 
-__all__ = ["Address", "is_address"]
+__all__ = ["ServerAddress", "is_address", "with_owner"]
 
 _SCHEMES = ("postgresql://", "postgres://")
 _OURS = "undrift_"
@@ -20,7 +20,7 @@ _KNOWN = f"known are {', '.join(_OURS + name for name in _NAMES)}"
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class ServerAddress:
     """A home on a server.
 
     Args:
@@ -42,7 +42,7 @@ class Address:
     key_file: str = ""
 
     @classmethod
-    def parsed(cls, home: str | os.PathLike[str]) -> "Address":
+    def parsed(cls, home: str | os.PathLike[str]) -> "ServerAddress":
         """Read an address. Raises InputError: a parameter of ours is unknown or has a wrong value."""
         parts = urlsplit(os.fspath(home))
         given = parse_qsl(parts.query, keep_blank_values=True)
@@ -80,6 +80,17 @@ def _flag(name: str, value: str) -> bool:
     if value not in ("yes", "no"):
         raise InputError(f"{_OURS}{name}={value!r:.80}: must be yes or no")
     return value == "yes"
+
+
+def with_owner(home: str | os.PathLike[str], owner: Scope) -> str:
+    """Return an address that means the records of one person of an organisation."""
+    parts = urlsplit(os.fspath(home))
+    names = {f"{_OURS}organisation": owner.organisation, f"{_OURS}person": owner.person}
+    kept = [
+        one for one in parse_qsl(parts.query, keep_blank_values=True) if one[0] not in names or names[one[0]] == LOCAL
+    ]
+    given = [one for one in names.items() if one[1] != LOCAL]
+    return urlunsplit(parts._replace(query=urlencode([*kept, *given], quote_via=quote)))
 
 
 def is_address(home: str | os.PathLike[str]) -> bool:

@@ -16,7 +16,7 @@ from psycopg import sql
 from undrift.errors import InputError, StoreError
 from undrift.stores.base import Counts
 from undrift.stores.postgres import schema
-from undrift.stores.postgres.address import Address, is_address
+from undrift.stores.postgres.address import ServerAddress, is_address
 from undrift.stores.postgres.connection import connected
 from undrift.stores.postgres.steps import FUNCTIONS, STEPS, TABLES
 
@@ -40,7 +40,7 @@ def back_up(home: str | os.PathLike[str], target: str | os.PathLike[str]) -> Cou
         raise InputError(f"{path}: something else than a backup has this name; choose another")
     with _schema(home) as (connection, name):
         if not schema.is_there(connection, name):
-            raise StoreError(f"{Address.parsed(home)}: there is no store in schema {name}")
+            raise StoreError(f"{ServerAddress.parsed(home)}: there is no store in schema {name}")
         with connection.transaction():
             connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
             connection.execute(sql.SQL("SET LOCAL search_path TO {}").format(sql.Identifier(name)))
@@ -86,7 +86,7 @@ def restore_backup(source: str | os.PathLike[str], home: str | os.PathLike[str])
 def _schema(home: str | os.PathLike[str]) -> Iterator[tuple[psycopg.Connection[Any], str]]:
     if not is_address(home):
         raise StoreError(f"{os.fspath(home)!r:.200}: is no address of a server")
-    address = Address.parsed(home)
+    address = ServerAddress.parsed(home)
     server = connected(address, 5_000)
     try:
         with server.owner() as connection:

@@ -16,7 +16,7 @@ from undrift.stores.facts import fact_from, fact_row
 from undrift.stores.memory_values import MemoryLines, MemoryUpdate, Unchanged
 from undrift.stores.originals import original_row
 from undrift.stores.packing import PackedOriginal, framed
-from undrift.stores.postgres.session_state import Event, Kind, Record, SessionState, event_of
+from undrift.stores.postgres.session_state import LoggedEvent, Kind, Record, SessionState, event_of
 from undrift.stores.tasks import tag_row, task_from, task_row
 from undrift.stores.write import prepared
 from undrift.values.facts import FactChange
@@ -43,7 +43,7 @@ class Additions:
         guards: What must not have changed.
     """
 
-    events: list[Event] = field(default_factory=list)
+    events: list[LoggedEvent] = field(default_factory=list)
     packed: list[PackedOriginal] = field(default_factory=list)
     readings: list[tuple[Any, ...]] = field(default_factory=list)
     updates: list[tuple[MemoryUpdate, tuple[Any, ...] | None]] = field(default_factory=list)
@@ -79,9 +79,9 @@ class _Draft:
 
     state: SessionState
     made: Additions
-    new: dict[tuple[int, tuple[bytes, ...]], Event] = field(default_factory=dict)
+    new: dict[tuple[int, tuple[bytes, ...]], LoggedEvent] = field(default_factory=dict)
 
-    def now(self, kind: Kind, *key: bytes) -> Event | None:
+    def now(self, kind: Kind, *key: bytes) -> LoggedEvent | None:
         """Return the newest version of a record, with those of this commit; None: there is none, or it was closed."""
         found = self.new.get((kind, key))
         if found is None:
@@ -89,11 +89,11 @@ class _Draft:
             return None if record is None else record.event
         return found if found.row is not None else None
 
-    def add(self, event: Event) -> None:
+    def add(self, event: LoggedEvent) -> None:
         self.made.events.append(event)
         self.new[event.kind, event.key] = event
 
-    def active(self, kind: Kind) -> Iterable[Event]:
+    def active(self, kind: Kind) -> Iterable[LoggedEvent]:
         """Yield the active records of a kind, with those of this commit."""
         for record in self.state.active(kind):
             if (kind, record.event.key) not in self.new:
@@ -117,7 +117,7 @@ def _originals(draft: _Draft, originals: Sequence[Original]) -> None:
                 _archive(draft, row)
         elif draft.now(Kind.KEPT, source, ref) is None:
             _check_buffer(draft, source, entry_id)
-            draft.add(Event(Kind.KEPT, (source, ref), row))
+            draft.add(LoggedEvent(Kind.KEPT, (source, ref), row))
 
 
 def _known(draft: _Draft, ref: bytes) -> tuple[Any, ...] | None:
@@ -138,7 +138,7 @@ def _archive(draft: _Draft, row: tuple[Any, ...]) -> None:
     place = len(draft.made.packed)
     names = (rows.text_from(ref), rows.text_from(entry_id), rows.text_from(type_))
     draft.made.packed.append(PackedOriginal(place, *names, tokens, timestamp, entry_seq, metadata, masked, content))
-    draft.add(Event(Kind.ORIGINAL, (ref,), (entry_id, sha256, place, len(content) + len(metadata or b""), type_)))
+    draft.add(LoggedEvent(Kind.ORIGINAL, (ref,), (entry_id, sha256, place, len(content) + len(metadata or b""), type_)))
 
 
 def _check_buffer(draft: _Draft, source: bytes, entry_id: bytes) -> None:
@@ -194,7 +194,7 @@ def _tasks(draft: _Draft, updates: Sequence[TaskUpdate]) -> None:
             agents.add(found.row[2])
 
 
-def _read(read: Callable[[rows.Row], Any], event: Event) -> Any:
+def _read(read: Callable[[rows.Row], Any], event: LoggedEvent) -> Any:
     return read(Record(0, 0, event).row)
 
 
@@ -225,7 +225,7 @@ def _facts(draft: _Draft, changes: Sequence[FactChange]) -> None:
         if (None if now is None else _read(fact_from, now)) != one.before:
             raise StoreError(f"fact {some.sequence}: it was changed meanwhile, by another process; {_FACT_AGAIN}")
         if now is not None or row is not None:
-            draft.add(Event(Kind.FACT, (key,), row))
+            draft.add(LoggedEvent(Kind.FACT, (key,), row))
 
 
 def _runs(draft: _Draft, changes: Sequence[RunChange]) -> None:

@@ -16,10 +16,10 @@ from psycopg import errors, sql
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from undrift.errors import StoreBusy, StoreConflict, StoreCorrupt, StoreError
-from undrift.stores.postgres.address import Address
+from undrift.stores.postgres.address import ServerAddress
 from undrift.values.closing import check_process
 
-__all__ = ["APP_ROLE", "Caller", "Server", "Stale", "Statement", "Unknown", "connected"]
+__all__ = ["APP_ROLE", "Caller", "Server", "StaleState", "Statement", "UnknownOutcome", "connected"]
 
 APP_ROLE = "undrift_app"
 """The role whose rows the policies filter. It can log in nowhere: a connection takes it on for each transaction."""
@@ -43,11 +43,11 @@ _READS = 3
 logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())  # else each restart of the server writes on stderr
 
 
-class Unknown(StoreError):
+class UnknownOutcome(StoreError):
     """The connection ended before the server's answer to a commit: it is written as a whole, or not at all."""
 
 
-class Stale(StoreError):
+class StaleState(StoreError):
     """Others wrote first: nothing was written, and the caller compares again."""
 
 
@@ -58,14 +58,14 @@ class Caller(NamedTuple):
     person: int = 0
 
 
-class Server:
+class DatabaseServer:
     """One server, as one process reaches it; stores of several scopes share it.
 
     Args:
         busy_timeout_ms: How long a statement waits for others' locks, and a call for a free connection.
     """
 
-    def __init__(self, address: Address, pool: ConnectionPool[Any], busy_timeout_ms: int) -> None:
+    def __init__(self, address: ServerAddress, pool: ConnectionPool[Any], busy_timeout_ms: int) -> None:
         self.address = address
         self.calls = 0
         self._pool = pool
@@ -77,7 +77,7 @@ class Server:
         for attempt in range(_READS):
             try:
                 return self._run(caller, statements, is_durable=True)
-            except Unknown:
+            except UnknownOutcome:
                 if attempt == _READS - 1:
                     raise
                 self._pool.check()  # after a restart of the server every pooled connection is dead
@@ -89,7 +89,7 @@ class Server:
         `is_durable`: False: a crash of the server may lose them.
 
         Raises:
-            Unknown: The connection ended before the answer.
+            UnknownOutcome: The connection ended before the answer.
             StoreBusy: Others held locks, or all connections, for too long; nothing was written.
             StoreError: The server refused; nothing was written.
         """
@@ -160,13 +160,13 @@ class Server:
             f"{self.address}: {str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__:.300}"
         )
         if error.sqlstate == _STALE:
-            return Stale(text)
+            return StaleState(text)
         if isinstance(error, errors.DiskFull):
             return StoreError(f"{text}; the server's disk is full: free some space")
         if isinstance(error, _BUSY):
             return StoreBusy(f"{text}; nothing was written, try again")
         if isinstance(error, _LOST) or (isinstance(error, psycopg.OperationalError) and error.sqlstate is None):
-            return Unknown(f"{text}; the connection to the server was lost")
+            return UnknownOutcome(f"{text}; the connection to the server was lost")
         if isinstance(error, errors.UniqueViolation):
             return StoreConflict(f"{text}; nothing was written, repeat the change")
         if isinstance(error, errors.DataCorrupted | errors.IndexCorrupted):
@@ -190,7 +190,7 @@ _POOLS: dict[tuple[str, int, bool], _Shared] = {}
 _LOCK = threading.Lock()
 
 
-def connected(address: Address, busy_timeout_ms: int) -> Server:
+def connected(address: ServerAddress, busy_timeout_ms: int) -> DatabaseServer:
     """Return a server; stores with the same address share their connections.
 
     Raises StoreError: the address cannot be understood. Whether the server is there shows its first use.
@@ -199,16 +199,16 @@ def connected(address: Address, busy_timeout_ms: int) -> Server:
     with _LOCK:
         if key not in _POOLS or _POOLS[key].pool.closed:
             _POOLS[key] = _Shared(_pool(address), set())
-        server = Server(address, _POOLS[key].pool, busy_timeout_ms)
+        server = DatabaseServer(address, _POOLS[key].pool, busy_timeout_ms)
         _POOLS[key].users.add(id(server))
         return server
 
 
-def _key(address: Address) -> tuple[str, int, bool]:
+def _key(address: ServerAddress) -> tuple[str, int, bool]:
     return address.url, os.getpid(), address.prepares
 
 
-def _pool(address: Address) -> ConnectionPool[Any]:
+def _pool(address: ServerAddress) -> ConnectionPool[Any]:
     options: dict[str, Any] = {"autocommit": True, "prepare_threshold": 3 if address.prepares else None}
     try:
         return ConnectionPool(
@@ -218,7 +218,7 @@ def _pool(address: Address) -> ConnectionPool[Any]:
         raise StoreError(f"{address}: {error}") from error
 
 
-def _given_back(server: Server) -> None:
+def _given_back(server: DatabaseServer) -> None:
     with _LOCK:
         shared = _POOLS.get(_key(server.address))
         if shared is not None:

@@ -16,7 +16,7 @@ from undrift.errors import StoreCorrupt
 from undrift.stores import rows
 from undrift.stores.base import Operation
 from undrift.stores.packing import FORGED, PackedOriginal, framed, record
-from undrift.stores.postgres.connection import Caller, Rows, Server, Statement
+from undrift.stores.postgres.connection import Caller, Rows, DatabaseServer, Statement
 from undrift.stores.postgres.doomed import NOTHING, DoomedRecords, Packed, rewritten
 from undrift.stores.postgres.log import Home, original_place, payload_place
 from undrift.stores.postgres.originals import segment_of
@@ -73,7 +73,7 @@ class Ending:
     token: bytes = b""
 
 
-class _Held(Server):
+class _Held(DatabaseServer):
     """The server as one transaction sees it, which holds what it has locked."""
 
     def __init__(self, home: Home, connection: psycopg.Connection[Any]) -> None:

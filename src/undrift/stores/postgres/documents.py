@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from undrift.stores import rows
 from undrift.stores.base import Document, DocumentPath
 from undrift.stores.documents import document_content, document_from, document_row
-from undrift.stores.postgres.session_state import Event, Kind, Record, SessionState, event_of
+from undrift.stores.postgres.session_state import LoggedEvent, Kind, Record, SessionState, event_of
 
 __all__ = ["ServerDocuments"]
 
@@ -15,9 +15,9 @@ class ServerDocuments:
     """`DocumentChange` over one session; what it writes are events for the next operation."""
 
     def __init__(self, state: SessionState) -> None:
-        self.events: list[Event] = []
+        self.events: list[LoggedEvent] = []
         self._state = state
-        self._new: dict[tuple[bytes, ...], Event] = {}
+        self._new: dict[tuple[bytes, ...], LoggedEvent] = {}
 
     def find(self, kind: str, path: DocumentPath) -> Document | None:
         found = self._now((rows.raw(kind), rows.raw(_name(path))))
@@ -47,9 +47,9 @@ class ServerDocuments:
     def close(self, documents: Iterable[Document]) -> None:
         numbers = {one.number for one in documents}
         for record in [one for one in self._every() if one.number in numbers]:
-            self._add(Event(Kind.DOCUMENT, record.event.key, None))
+            self._add(LoggedEvent(Kind.DOCUMENT, record.event.key, None))
 
-    def _add(self, event: Event) -> None:
+    def _add(self, event: LoggedEvent) -> None:
         self.events.append(event)
         self._new[event.key] = event
 
@@ -59,7 +59,7 @@ class ServerDocuments:
         event = self._new[key]
         return None if event.row is None else Record(self._number(event), 0, event)
 
-    def _number(self, event: Event) -> int:
+    def _number(self, event: LoggedEvent) -> int:
         return ((self._state.last_seq + 1) << 20) + self.events.index(event)
 
     def _all(self, kind: bytes) -> Iterator[Record]:

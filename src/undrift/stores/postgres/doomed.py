@@ -16,7 +16,7 @@ from undrift.stores.packing import PackedOriginal
 from undrift.stores.postgres.session_state import (
     COUNTED_AS,
     GONE,
-    Event,
+    LoggedEvent,
     Kind,
     LoggedOperation,
     Record,
@@ -43,7 +43,7 @@ __all__ = [
 Packed = Callable[[int], Sequence[PackedOriginal]]
 """Returns the originals that left with an operation."""
 
-DESTROYED = Event(GONE, (), None)
+DESTROYED = LoggedEvent(GONE, (), None)
 """The event in the place of a destroyed one."""
 NOTHING = PackedOriginal(0, "", "", "", 0, 0, 0, None, None, b"")
 """The original in the place of a destroyed one, in a segment."""
@@ -154,7 +154,7 @@ def records_of(state: SessionState, aim: Aim) -> dict[str, int]:
     return counts
 
 
-def goes(aim: Aim, event: Event) -> bool:
+def goes(aim: Aim, event: LoggedEvent) -> bool:
     """Tell whether an event of the aim's session goes for its kind and its name."""
     if aim.kind == "session":
         return True
@@ -219,8 +219,8 @@ def rewritten(
 
 
 def _rest(
-    session: str, event: Event, found: DoomedRecords, blank: Callable[[Decision], Decision], *, is_own: bool
-) -> Event:
+    session: str, event: LoggedEvent, found: DoomedRecords, blank: Callable[[Decision], Decision], *, is_own: bool
+) -> LoggedEvent:
     """Return an event without the data."""
     if event.kind == GONE or (is_own and goes(found.aim, event)):
         return DESTROYED
@@ -242,7 +242,7 @@ def _rows(one: Record, kind: Kind, of: bytes) -> Iterator[tuple[Any, ...]]:
         yield row
 
 
-def _decision(event: Event) -> Decision:
+def _decision(event: LoggedEvent) -> Decision:
     return decision_from((*Record(0, 0, event).row, None))
 
 
@@ -273,7 +273,7 @@ def _packed(one: Record, packed: Packed) -> PackedOriginal:
     return held[row[2]] if row[2] < len(held) else NOTHING._replace(number=row[2])
 
 
-def _words(event: Event) -> Iterator[bytes]:
+def _words(event: LoggedEvent) -> Iterator[bytes]:
     """Yield the texts of a record of another kind."""
     row: Any = event.row
     if event.kind == Kind.DOCUMENT:

@@ -11,7 +11,7 @@ import apsw
 
 from undrift.stores import rows
 from undrift.stores.base import Found
-from undrift.stores.matching import Look, Sought, score_of, sought_words, weight_of
+from undrift.stores.matching import LookedTexts, Sought, score_of, sought_words, weight_of
 from undrift.stores.postgres.log import Home
 from undrift.stores.postgres.sealing import Seal
 from undrift.stores.postgres.session_state import Kind, Record, SessionState
@@ -117,7 +117,7 @@ def _ranked(
             promise[one] = promise.get(one, 0.0) + weight
     order = sorted(promise, key=lambda one: -promise[one])[: max(_READ, limit)]
     read = _read(home, sessions, texts, order)
-    look = Look(list(rare))
+    look = LookedTexts(list(rare))
     numbers = {number: one for number, one in enumerate(order) if one in read}
     look.at({number: read[one][1] or b"" for number, one in numbers.items()}, limit)
     sizes = [seen.size for seen in look.seen.values()]
@@ -134,7 +134,7 @@ def _shown(
     home: Home, sessions: Sessions, texts: Texts, order: Sequence[_Where], words: Sequence[Sought], limit: int
 ) -> Iterator[Found]:
     read = _read(home, sessions, texts, order[: max(_READ, limit)])
-    look = Look(words)
+    look = LookedTexts(words)
     numbers = {number: one for number, one in enumerate(order) if one in read}
     look.at({number: read[one][1] or b"" for number, one in numbers.items()}, limit)
     shown = [number for number in numbers if number in look.seen][:limit]

@@ -148,7 +148,7 @@ def appended(home: Home, state: SessionState, new: Append) -> bool:
     """Append an operation to a session and to its state. False: another process wrote first, and nothing was written.
 
     Raises:
-        Unknown: The answer was lost; the log tells by the token whether it was written.
+        UnknownOutcome: The answer was lost; the log tells by the token whether it was written.
         StoreBusy: Others kept locks too long; nothing was written.
         StoreError: The server refused; nothing was written.
     """

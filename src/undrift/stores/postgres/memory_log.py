@@ -30,6 +30,7 @@ __all__ = [
     "sealed_row",
     "settled",
     "slot_numbers",
+    "vectors_place",
 ]
 
 CURRENT = "s.to_clock IS NULL"
@@ -243,6 +244,11 @@ def is_shared(home: Home, visibility: str) -> bool:
     return home.is_team and visibility == "project"
 
 
+def vectors_place(name: bytes) -> bytes:
+    """Return the place that a memory's vectors are sealed for: a vector tells much of its text."""
+    return b"vectors " + name
+
+
 def line_from(home: Home, name: bytes, line: bytes) -> MemoryLine:
     """Read what is searched of a memory. Raises StoreCorrupt."""
     fields = rows.load(home.seal.open(bytes(line), b"line " + name))
@@ -291,7 +297,8 @@ def _line_values(home: Home, made: Additions) -> dict[str, list[Any]]:
         for line, vector in zip(some.lines, vectors, strict=True):
             name = rows.raw(line.id)
             sealed = home.seal.close((rows.dump(line._asdict(), "line") or "").encode(), b"line " + name)
-            fields = (name, shared.get(line.id, False), sealed, some.embedder, some.dimension, vector)
+            kept = None if vector is None else home.seal.close(vector, vectors_place(name))
+            fields = (name, shared.get(line.id, False), sealed, some.embedder, some.dimension, kept)
             for key, value in zip(values, fields, strict=True):
                 values[key].append(value)
     return values

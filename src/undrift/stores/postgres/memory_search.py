@@ -16,7 +16,7 @@ from undrift.stores.memory_index import Making, MemoryIndex
 from undrift.stores.memory_values import MemoryLine, MemoryLines, Viewer
 from undrift.stores.postgres.log import Home
 from undrift.stores.postgres.memories import ServerMemories
-from undrift.stores.postgres.memory_log import CURRENT, line_from, opened_record
+from undrift.stores.postgres.memory_log import CURRENT, line_from, opened_record, vectors_place
 
 __all__ = ["ServerMemorySearch"]
 
@@ -119,7 +119,7 @@ class ServerMemorySearch:
             found = line_from(home, bytes(name), line)
             plain.append(found)
             if self.embedder is not None and stored is not None and embedder == self.embedder.id:
-                with_vectors.append((found, dimension, bytes(stored)))
+                with_vectors.append((found, dimension, home.seal.open(bytes(stored), vectors_place(bytes(name)))))
         index.put(MemoryLines(plain))
         if with_vectors and self.embedder is not None:
             import numpy as np

@@ -5,8 +5,8 @@ import os
 from undrift.errors import InputError, StoreError
 from undrift.stores import rows
 from undrift.stores.postgres import backup, schema
-from undrift.stores.postgres.address import Address
-from undrift.stores.postgres.connection import Caller, Server, connected
+from undrift.stores.postgres.address import ServerAddress
+from undrift.stores.postgres.connection import Caller, DatabaseServer, connected
 from undrift.stores.postgres.log import Home
 from undrift.stores.postgres.sealing import Seal, master_key, new_key
 from undrift.stores.postgres.store import PostgresStore
@@ -36,7 +36,7 @@ class PostgresEngine:
         busy_timeout_ms: int = 5_000,
     ) -> PostgresStore:
         """Open the records of one scope; see `undrift.stores.opening.open_store`."""
-        address = Address.parsed(home)
+        address = ServerAddress.parsed(home)
         owner = address.of(scope).of("")
         server = connected(address, busy_timeout_ms)
         try:
@@ -49,7 +49,7 @@ class PostgresEngine:
     @staticmethod
     def is_there(home: str | os.PathLike[str]) -> bool:
         """Tell whether the server has a store in the address's schema."""
-        address = Address.parsed(home)
+        address = ServerAddress.parsed(home)
         server = connected(address, 5_000)
         try:
             with server.owner() as connection:
@@ -61,8 +61,8 @@ class PostgresEngine:
     def written_ns(home: str | os.PathLike[str]) -> int:
         """Return a number that grows with each write; OSError if there is no store."""
         if not PostgresEngine.is_there(home):
-            raise FileNotFoundError(f"{Address.parsed(home)}: there is no store")
-        server = connected(Address.parsed(home), 5_000)
+            raise FileNotFoundError(f"{ServerAddress.parsed(home)}: there is no store")
+        server = connected(ServerAddress.parsed(home), 5_000)
         try:
             return int(server.read(Caller(), (_WRITTEN, ()))[0][0][0])
         finally:
@@ -72,7 +72,7 @@ class PostgresEngine:
     restore_backup = staticmethod(backup.restore_backup)
 
 
-def entered(server: Server, owner: Scope) -> Home:
+def entered(server: DatabaseServer, owner: Scope) -> Home:
     """Return the home of a scope; its organisation, person and project are made if they are new.
 
     Raises StoreError: the address's user is another person, or the organisation's key was destroyed.
@@ -92,7 +92,7 @@ def entered(server: Server, owner: Scope) -> Home:
     )
 
 
-def _migrated(server: Server, *, create: bool) -> None:
+def _migrated(server: DatabaseServer, *, create: bool) -> None:
     """Bring the schema to today's version, once for each process."""
     key = (server.address.url, server.address.schema)
     if key in _MIGRATED:

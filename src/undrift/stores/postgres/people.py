@@ -16,14 +16,14 @@ from psycopg import sql
 from undrift.errors import InputError, StoreError
 from undrift.stores import rows
 from undrift.stores.postgres import schema
-from undrift.stores.postgres.address import Address
-from undrift.stores.postgres.connection import Caller, Server, connected
+from undrift.stores.postgres.address import ServerAddress
+from undrift.stores.postgres.connection import Caller, DatabaseServer, connected
 from undrift.stores.postgres.opening import entered
 from undrift.values.closing import Closing
 from undrift.values.member import Member, hash_of
 from undrift.values.scope import LOCAL, Scope
 
-__all__ = ["AuditLine", "KeyLine", "ServerPeople"]
+__all__ = ["AuditLine", "ListedKey", "ServerPeople"]
 
 _PREFIX = "undrift-"
 _KEY_BYTES = 24
@@ -44,7 +44,7 @@ _BIND = """UPDATE people p SET login = %s FROM organisations o WHERE o.number = 
     RETURNING p.number"""
 
 
-class KeyLine(NamedTuple):
+class ListedKey(NamedTuple):
     """A key for people. `label`: the beginning of the key; no part of it proves anything."""
 
     person: str
@@ -69,11 +69,12 @@ class ServerPeople(Closing):
     """The people of the organisation that an address names; it keeps `Credentials` and `DayCounts`."""
 
     def __init__(self, home: str | os.PathLike[str], *, busy_timeout_ms: int = 5_000) -> None:
-        self.address = Address.parsed(home)
-        self._server: Server = connected(self.address, busy_timeout_ms)
+        self.address = ServerAddress.parsed(home)
+        self._server: DatabaseServer = connected(self.address, busy_timeout_ms)
         self._organisation = rows.raw(self.address.owner.organisation)
         with self._server.owner() as connection:
             schema.migrate(connection, self.address.schema)
+        entered(self._server, self.address.owner)  # the organisation is there from now on
 
     def member(self, key: str) -> Member | None:
         """Return the member whose key this is. None means: no member has it, or it has ended."""
@@ -110,13 +111,13 @@ class ServerPeople(Closing):
             connection.execute(_ADD_KEY, values)
         return key
 
-    def keys(self) -> list[KeyLine]:
+    def keys(self) -> list[ListedKey]:
         """Return the keys of the organisation, by person."""
         with self._owner() as connection:
             found = connection.execute(_KEYS, (self._organisation,)).fetchall()
         shown = rows.shown_text
         return [
-            KeyLine(shown(person), shown(project), shown(label), *times) for person, project, label, *times in found
+            ListedKey(shown(person), shown(project), shown(label), *times) for person, project, label, *times in found
         ]
 
     def revoke(self, label: str) -> int:

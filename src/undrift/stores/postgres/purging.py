@@ -13,7 +13,7 @@ from undrift.errors import StoreBusy, StoreError
 from undrift.stores import rows, traces
 from undrift.stores.base import Aim, Destroyed, Remains
 from undrift.stores.memory_values import Heir
-from undrift.stores.postgres.connection import Unknown
+from undrift.stores.postgres.connection import UnknownOutcome
 from undrift.stores.postgres.destroying import Ending, ended, holding, packed_of, rewrite
 from undrift.stores.postgres.doomed import (
     DoomedRecords,
@@ -194,7 +194,7 @@ class ServerPurge:
             token = os.urandom(12)
             try:
                 is_done, look = _attempt(home, look, acts, token)
-            except Unknown as error:
+            except UnknownOutcome as error:
                 failure, is_done = error, ended(home, look.state.name, token)
             if is_done:
                 for name in look.sessions:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection
 
 from undrift.stores import rows
 from undrift.stores.postgres.log import Home
+from undrift.stores.postgres.sessions import KnownSession
 from undrift.stores.readings import reading_from
 from undrift.values.readings import Heads, StretchReading
 
@@ -16,14 +17,22 @@ _FIND = f"""SELECT r.number, r.record_sha256, r.key, r.before, r.sha256, r.lengt
     WHERE {_OF_SESSION} AND r.number = ANY(%s) ORDER BY r.number"""  # noqa: S608
 
 
-def find(home: Home, session_id: str, key: str, chosen: Callable[[Heads], Collection[int]]) -> list[StretchReading]:
-    """Return those readings of a session that `chosen` selects, oldest first. Raises StoreCorrupt."""
-    session, whose = rows.raw(session_id), (home.project, home.caller.person)
-    (found,) = home.server.read(home.caller, (_HEADS, (*whose, session, rows.raw(key))))
-    heads = [
-        (number, StretchReading(key, rows.text_from(bytes(before)), rows.text_from(bytes(sha256)), length))
-        for number, before, sha256, length in found
-    ]
+def find(home: Home, known: KnownSession, key: str, chosen: Callable[[Heads], Collection[int]]) -> list[StretchReading]:
+    """Return those readings of a session that `chosen` selects, oldest first. Raises StoreCorrupt.
+
+    The server is asked for their heads once for each operation that this process knows: a reading comes with one.
+    """
+    state = known.state
+    session, whose = rows.raw(state.name), (home.project, home.caller.person)
+    moment = (key, state.epoch, state.last_seq)
+    if known.heads is None or known.heads[0] != moment:
+        (found,) = home.server.read(home.caller, (_HEADS, (*whose, session, rows.raw(key))))
+        made = [
+            (number, StretchReading(key, rows.text_from(bytes(before)), rows.text_from(bytes(sha256)), length))
+            for number, before, sha256, length in found
+        ]
+        known.heads = (moment, made)
+    heads = known.heads[1]
     numbers = list(chosen(heads)) if heads else []
     if not numbers:
         return []

@@ -12,7 +12,7 @@ from psycopg import sql
 
 from undrift.errors import StoreVersionError
 from undrift.stores.postgres.connection import APP_ROLE
-from undrift.stores.postgres.steps import STEPS, Step
+from undrift.stores.postgres.steps import STEPS, LayoutStep
 
 __all__ = ["is_there", "migrate"]
 
@@ -33,7 +33,7 @@ def is_there(connection: psycopg.Connection[Any], schema: str) -> bool:
     return bool(found and found[0])
 
 
-def migrate(connection: psycopg.Connection[Any], schema: str, steps: Sequence[Step] = STEPS) -> None:
+def migrate(connection: psycopg.Connection[Any], schema: str, steps: Sequence[LayoutStep] = STEPS) -> None:
     """Bring a schema to today's version, one transaction a step; several processes may do so at once.
 
     Raises StoreVersionError: a newer undrift has changed it so that this one cannot read it.

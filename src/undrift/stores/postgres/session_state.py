@@ -7,77 +7,22 @@ counted then, so a record is what the last event that counts made of it. Nothing
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import IntEnum
 from typing import Any, NamedTuple
-
-import msgspec
 
 from undrift.stores import rows
 from undrift.stores.base import Operation
+from undrift.stores.postgres.events import COUNTED_AS, GONE, Kind, LoggedEvent, as_row, digest_of
 from undrift.stores.timeline import Stretch, stretches
 
-__all__ = [
-    "COUNTED_AS",
-    "Event",
-    "GONE",
-    "Kind",
-    "LoggedOperation",
-    "Record",
-    "SessionState",
-    "as_row",
-    "event_of",
-    "new_row",
-    "packed_events",
-    "unpacked_events",
-]
+__all__ = ["LoggedOperation", "Record", "SessionState"]
 
-GONE = 0
-"""The kind of an event that a purge destroyed. Only its place is left: the numbers of the later ones stay."""
 _OF_ONE_OPERATION = 1 << 20
 """Numbers that the events of one operation have room for: a record's number grows with its place in the log."""
 
 
-class Kind(IntEnum):
-    """The kinds of records; a log keeps their numbers."""
-
-    ORIGINAL = 1
-    """An original that left a window: its text is in a segment, and it is there for good."""
-    KEPT = 2
-    """An original in a buffer, or a pin, with its text."""
-    DECISION = 3
-    TASK = 4
-    TAG = 5
-    FACT = 6
-    RUN = 7
-    DOCUMENT = 8
-
-
-COUNTED_AS = {
-    Kind.ORIGINAL: "originals", Kind.KEPT: "originals", Kind.DECISION: "decisions", Kind.TASK: "tasks", Kind.TAG: "tags",
-    Kind.FACT: "facts", Kind.RUN: "run_records", Kind.DOCUMENT: "documents",
-}  # fmt: skip
-"""The names under which results count records."""
-
-_DIGEST_AT = {
-    Kind.KEPT: 9, Kind.DECISION: 6, Kind.TASK: 5, Kind.TAG: 4, Kind.FACT: 4, Kind.RUN: 2, Kind.DOCUMENT: 4,
-}  # fmt: skip
-"""Places of the SHA-256 in a new row of each kind."""
 _REWOUND = frozenset({Kind.KEPT, Kind.DECISION, Kind.TASK, Kind.TAG, Kind.DOCUMENT})
 _BACK = ("rewind", "undo")
 _BACK_OF_FACTS = (*_BACK, "rewind-facts")
-
-
-class Event(NamedTuple):
-    """What an operation made of one record.
-
-    Args:
-        key: The record's name within its kind.
-        row: Its values, texts as bytes, as the kind's own module hashed them; None: it was closed.
-    """
-
-    kind: int
-    key: tuple[bytes, ...]
-    row: tuple[Any, ...] | None
 
 
 class Record(NamedTuple):
@@ -85,7 +30,7 @@ class Record(NamedTuple):
 
     number: int
     seq: int
-    event: Event
+    event: LoggedEvent
 
     @property
     def row(self) -> rows.Row:
@@ -95,15 +40,14 @@ class Record(NamedTuple):
     @property
     def digest(self) -> bytes:
         """The SHA-256 of the record."""
-        assert self.event.row is not None
-        return bytes(self.event.row[_DIGEST_AT[Kind(self.event.kind)]])
+        return digest_of(self.event)
 
 
 class LoggedOperation(NamedTuple):
     """One operation with its events. `clock`: the project's memory clock at its end. `token`: names the commit."""
 
     operation: Operation
-    events: tuple[Event, ...] = ()
+    events: tuple[LoggedEvent, ...] = ()
     clock: int = 0
     token: bytes = b""
 
@@ -261,7 +205,7 @@ class SessionState:
             found[COUNTED_AS[Kind(kind)]][name] = one.digest
         return found
 
-    def counts_after(self, kind: str, payload: Any, events: Iterable[Event]) -> tuple[int, int, list[str] | None]:
+    def counts_after(self, kind: str, payload: Any, events: Iterable[LoggedEvent]) -> tuple[int, int, list[str] | None]:
         """Return the numbers of kept originals and of decisions, and the kinds of documents, after one more operation.
 
         The kinds are None if they stay as they are; each in hexadecimal.
@@ -334,38 +278,6 @@ class SessionState:
                     if one.event.kind in wanted:
                         _put(found, (one.event.kind, one.event.key), one)
         return found
-
-
-def as_row(number: int, event: Event) -> rows.Row:
-    """Return an event's row as the kind's module reads it: number, SHA-256, then the other columns."""
-    assert event.row is not None
-    at = _DIGEST_AT[Kind(event.kind)]
-    return number, event.row[at], *event.row[:at], *event.row[at + 1 :]
-
-
-def new_row(kind: Kind, stored: rows.Row) -> rows.Row:
-    """Return a kind's new row from the row that its module reads: `as_row` the other way round."""
-    at = _DIGEST_AT[kind]
-    return *stored[2 : 2 + at], stored[1], *stored[2 + at :]
-
-
-def event_of(kind: Kind, key: Iterable[str | bytes], row: rows.Row) -> Event:
-    """Return an event from a kind's new row: texts become bytes."""
-    own = tuple(one.encode() if isinstance(one, str) else one for one in row)
-    return Event(kind, tuple(rows.raw(one) if isinstance(one, str) else one for one in key), own)
-
-
-def packed_events(events: Sequence[Event]) -> bytes:
-    """Return events as bytes."""
-    return msgspec.msgpack.encode(events)
-
-
-def unpacked_events(data: bytes) -> tuple[Event, ...]:
-    """Return the events; raises one of `rows.FORGED` or msgspec.DecodeError: these are not ours."""
-    return tuple(_EVENTS.decode(data)) if data else ()
-
-
-_EVENTS = msgspec.msgpack.Decoder(list[Event])
 
 
 def _records(logged: LoggedOperation) -> Iterator[Record]:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 
 from undrift.stores.postgres.log import Home, loaded
 from undrift.stores.postgres.session_state import SessionState
+from undrift.values.readings import StretchReading
 
 __all__ = ["KnownSession", "Sessions"]
 
@@ -18,12 +19,13 @@ _MOST = 512
 
 
 class KnownSession:
-    """One session as this process last saw it."""
+    """One session as this process last saw it. `heads`: those of its readings, and the moment that they are of."""
 
     def __init__(self, name: str) -> None:
         self.lock = threading.RLock()
         self.state = SessionState(name)
         self.is_known = False
+        self.heads: tuple[tuple[str, int, int], list[tuple[int, StretchReading]]] | None = None
 
     def refresh(self, home: Home) -> bool:
         """Read what is new; True: there was something."""

@@ -7,10 +7,10 @@ import psycopg
 
 from undrift.stores.postgres.connection import APP_ROLE
 
-__all__ = ["FUNCTIONS", "STEPS", "TABLES", "Step"]
+__all__ = ["FUNCTIONS", "STEPS", "TABLES", "LayoutStep"]
 
 
-class Step(NamedTuple):
+class LayoutStep(NamedTuple):
     """One step. `least_reader`: the number of steps that an undrift must know to go on beside it."""
 
     run: Callable[[psycopg.Connection[Any]], None]
@@ -283,8 +283,10 @@ def first(connection: psycopg.Connection[Any]) -> None:
         connection.execute(f"GRANT EXECUTE ON FUNCTION {function} TO {APP_ROLE}")
     connection.execute(f"GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA {path} TO {APP_ROLE}")
     connection.execute("ALTER TABLE versions ENABLE ROW LEVEL SECURITY")
+    connection.execute("CREATE POLICY known ON versions FOR SELECT USING (true)")
+    connection.execute(f"GRANT SELECT ON versions TO {APP_ROLE}")
     connection.execute(f"REVOKE UPDATE, DELETE ON audit FROM {APP_ROLE}")
     connection.execute(f"REVOKE ALL ON credentials FROM {APP_ROLE}")
 
 
-STEPS = (Step(first, 1),)
+STEPS = (LayoutStep(first, 1),)

@@ -21,7 +21,7 @@ from undrift.stores.operations import operation_row
 from undrift.stores.postgres import integrity, listing, memory_log, readings
 from undrift.stores.postgres import marks as marks_table
 from undrift.stores.postgres.changes import Additions, additions
-from undrift.stores.postgres.connection import Stale, Unknown
+from undrift.stores.postgres.connection import StaleState, UnknownOutcome
 from undrift.stores.postgres.documents import ServerDocuments
 from undrift.stores.postgres.finding import forget_words, index_some
 from undrift.stores.postgres.log import Append, Home, appended
@@ -29,7 +29,7 @@ from undrift.stores.postgres.memories import ServerMemories
 from undrift.stores.postgres.memory_search import ServerMemorySearch
 from undrift.stores.postgres.originals import ServerOriginals
 from undrift.stores.postgres.purging import ServerPurge
-from undrift.stores.postgres.session_state import Event, Kind, SessionState
+from undrift.stores.postgres.session_state import LoggedEvent, Kind, SessionState
 from undrift.stores.postgres.sessions import KnownSession, Sessions
 from undrift.stores.tasks import tag_from, task_from
 from undrift.stores.write import check_scope
@@ -105,9 +105,9 @@ class PostgresStore(ServerOriginals, ServerPurge, Closing):
                     if appended(home, known.state, append):
                         return known.state.last_seq
                     failure = _refused(append) if is_fresh else None
-                except (Stale, Unknown) as error:
+                except (StaleState, UnknownOutcome) as error:
                     is_fresh = False
-                    if isinstance(error, Unknown) and attempt >= _LOST_ANSWERS:
+                    if isinstance(error, UnknownOutcome) and attempt >= _LOST_ANSWERS:
                         raise
                 except StoreError as error:
                     failure = error
@@ -124,7 +124,7 @@ class PostgresStore(ServerOriginals, ServerPurge, Closing):
         for attempt in range(_LOST_ANSWERS):
             try:
                 return self._look_again(home, known)
-            except Unknown:
+            except UnknownOutcome:
                 time.sleep(_FIRST_WAIT_S * 2**attempt)
         return self._look_again(home, known)
 
@@ -232,7 +232,11 @@ class PostgresStore(ServerOriginals, ServerPurge, Closing):
             return state.facts_state
 
     def readings(self, session_id: str, key: str, chosen: Callable[[Heads], Collection[int]]) -> list[StretchReading]:
-        return readings.find(self._home, session_id, key, chosen)
+        home = self._home
+        with self._sessions.held(session_id) as known:
+            if not known.is_known:
+                known.refresh(home)
+            return readings.find(home, known, key, chosen)
 
     def find_marks(self, texts: Sequence[str]) -> tuple[KnownMark, ...]:
         return tuple(marks_table.find(self._home, texts))
@@ -328,7 +332,7 @@ def _refused(append: Append) -> StoreError | None:
     return StoreError(f"reference {rows.shown(refs[0])}: another original is stored under it; nothing was written")
 
 
-def _last_of_each(events: Sequence[Event]) -> list[Event]:
+def _last_of_each(events: Sequence[LoggedEvent]) -> list[LoggedEvent]:
     """Return the last event of each record: a version that its own change wrote over was never kept."""
     return list({event.key: event for event in events}.values())
 
