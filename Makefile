@@ -91,7 +91,7 @@ unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all demo figures plugins setup fmt check test coverage build wheel fuzz properties nightly cost long wires twin exact lance sdk types bench browsers web-test clients billing profiles soak attack floods purge proof powercut faults kills contention flips agents conformance frameworks audit deploy-lint team lock secret-rules clean help
+.PHONY: postgres server-proofs all demo figures plugins setup fmt check test coverage build wheel fuzz properties nightly cost long wires twin exact lance sdk types bench browsers web-test clients billing profiles soak attack floods purge proof powercut faults kills contention flips agents conformance frameworks audit deploy-lint team lock secret-rules clean help
 
 all: check test  ## check and test (what `make` alone does)
 
@@ -197,6 +197,12 @@ exact: $(EXACT)  ## the exact counter, and the estimate beside it, with tiktoken
 lance: $(LANCE)  ## the tests of every index of vectors, LanceDB's among them
 	$(LANCE_PY) -m pytest tests/stores/test_vectors.py tests/stores/test_lance.py tests/memory/test_search.py \
 		tests/memory/test_machine.py tests/session/test_purge.py
+
+postgres: $(SELF) $(DEV)  ## the whole behaviour suite, the state machines and the wires' machines over real PostgreSQL servers, POSTGRES="18 16 15"
+	@$(PY) -m tests.stores.postgres.every $(POSTGRES)
+
+server-proofs: $(SELF) $(DEV)  ## what is acknowledged is there: 12 processes, ended connections, a killed server, a relay that cuts, clocks apart
+	$(PY) -m tests.proof.server $(ARGS)
 
 sdk: $(SELF) $(DEV)  ## every documented quick start of the SDKs through undrift.wrap, sync and async, 60 turns each, beside the same without it
 	$(PY) -m tests.sdk.full

@@ -17,17 +17,17 @@ from undrift.stores.contract import Store
 from undrift.stores.served import NOTE
 from undrift.values.scope import Scope
 
-__all__ = ["OnServer", "address_of", "serve_below", "server", "skip_without_server"]
+__all__ = ["VERSION", "OnServer", "address_of", "serve_below", "server", "skip_without_server"]
 
 PathName = str | os.PathLike[str]
-_VERSION = "UNDRIFT_TEST_POSTGRES"
+VERSION = "UNDRIFT_TEST_POSTGRES"
 """The version of PostgreSQL to test with; the newest that is installed if it is not set."""
 
 
 @cache
 def server() -> PostgresServer:
     """Start the server that all tests of this process share; it ends with the process."""
-    wanted = os.environ.get(_VERSION)
+    wanted = os.environ.get(VERSION)
     made = PostgresServer.start(postgres_binaries()[wanted] if wanted else None)
     atexit.register(made.close)
     return made

@@ -98,6 +98,8 @@ _TEAM = CommandGroup(
         "revoke": ("undrift.cli.team:revoke_command", "Revoke a key."),
         "login": ("undrift.cli.team:login_command", "Bind a login role of the database to one person."),
         "audit": ("undrift.cli.team:audit_command", "Show who read what other people wrote."),
+        "months": ("undrift.cli.team_months:months_command", "List the months of the server, with their sizes."),
+        "drop": ("undrift.cli.team_months:drop_command", "Drop the sessions that began in a month."),
         "destroy": ("undrift.cli.team:destroy_command", "Destroy an organisation's key, and all its records."),
     },
 )

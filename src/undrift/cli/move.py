@@ -90,9 +90,9 @@ def _named(target: Path) -> str:
     address = server_of(target)
     if address is None:
         return str(target)
-    from undrift.stores.postgres.address import Address
+    from undrift.stores.postgres.address import ServerAddress
 
-    return str(Address.parsed(address))
+    return str(ServerAddress.parsed(address))
 
 
 def _show(done: list[_Done], target: Path) -> None:

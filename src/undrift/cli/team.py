@@ -10,10 +10,20 @@ from undrift.cli.show import count, echo_json, safe
 from undrift.errors import InputError
 from undrift.stores.served import server_of
 
-__all__ = ["audit_command", "destroy_command", "key_command", "keys_command", "login_command", "revoke_command"]
+__all__ = [
+    "audit_command",
+    "destroy_command",
+    "key_command",
+    "keys_command",
+    "login_command",
+    "people_of",
+    "revoke_command",
+    "team_options",
+]
 
 
-def _options(command: Any) -> Any:
+def team_options(command: Any) -> Any:
+    """Give a command the options --home and --json."""
     command = click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
     return click.option("--home", metavar="ADDRESS", help=HOME_HELP)(command)
 
@@ -22,7 +32,7 @@ def _options(command: Any) -> Any:
 @click.argument("person")
 @click.option("--project", "project", default="", help="The only project of the key (default: each request names one).")
 @click.option("--days", type=click.IntRange(1, 36_500), help="Days until it ends (default: until you revoke it).")
-@_options
+@team_options
 def key_command(person: str, project: str, days: int | None, home: str | None, as_json: bool) -> None:
     """Make a key of a person for the team's gateway; it is shown once.
 
@@ -31,7 +41,7 @@ def key_command(person: str, project: str, days: int | None, home: str | None, a
     \b
     undrift team key ann@example.org
     """
-    with _people(home) as people:
+    with people_of(home) as people:
         key = people.new_key(person, project, days=days)
     if as_json:
         echo_json({"person": person, "project": project, "key": key, "days": days})
@@ -42,10 +52,10 @@ def key_command(person: str, project: str, days: int | None, home: str | None, a
 
 
 @click.command("keys")
-@_options
+@team_options
 def keys_command(home: str | None, as_json: bool) -> None:
     """List the keys of all people, without the keys themselves."""
-    with _people(home) as people:
+    with people_of(home) as people:
         found = people.keys()
     rows = [
         {"person": one.person, "project": one.project, "label": one.label, "made_at": one.made_at.isoformat(),
@@ -67,10 +77,10 @@ def keys_command(home: str | None, as_json: bool) -> None:
 
 @click.command("revoke")
 @click.argument("label")
-@_options
+@team_options
 def revoke_command(label: str, home: str | None, as_json: bool) -> None:
     """Revoke a key. LABEL is its beginning, as `undrift team keys` prints it."""
-    with _people(home) as people:
+    with people_of(home) as people:
         revoked = people.revoke(label)
     if as_json:
         echo_json({"label": label, "revoked": revoked})
@@ -83,23 +93,23 @@ def revoke_command(label: str, home: str | None, as_json: bool) -> None:
 @click.command("login")
 @click.argument("person")
 @click.argument("role")
-@_options
+@team_options
 def login_command(person: str, role: str, home: str | None, as_json: bool) -> None:
-    """Bind a login role of the database to one person: it reads and writes as nobody else."""
-    with _people(home) as people:
+    """Bind a login role of the database to one person: it reads and writes as this person alone."""
+    with people_of(home) as people:
         people.bind(person, role)
     if as_json:
         echo_json({"person": person, "role": role})
     else:
-        say(f"Whoever logs in as {safe(role)} is {safe(person)}.")
+        say(f"Every login as {safe(role)} is {safe(person)} now.")
 
 
 @click.command("audit")
 @click.option("--limit", type=click.IntRange(1, 100_000), default=100, show_default=True, help="Lines, newest first.")
-@_options
+@team_options
 def audit_command(limit: int, home: str | None, as_json: bool) -> None:
     """Show who read what other people wrote, the newest first."""
-    with _people(home) as people:
+    with people_of(home) as people:
         found = people.audit(limit)
     if as_json:
         echo_json([{**one._asdict(), "at": one.at.isoformat(), "names": list(one.names)} for one in found])
@@ -108,15 +118,15 @@ def audit_command(limit: int, home: str | None, as_json: bool) -> None:
         things = count(len(one.names), "memory", "memories")
         say(f"{one.at:%Y-%m-%d %H:%M}  {safe(one.reader)} read {things} of {safe(one.person)} in {safe(one.project)}")
     if not found:
-        say("Nobody has read what another person wrote.")
+        say("No person has read what another one wrote.")
 
 
 @click.command("destroy")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@_options
+@team_options
 def destroy_command(yes: bool, home: str | None, as_json: bool) -> None:
-    """Destroy the organisation's key: nobody can read its records any more, in any copy of the database."""
-    with _people(home) as people:
+    """Destroy the organisation's key: no one can read its records any more, in any copy of the database."""
+    with people_of(home) as people:
         name = people.address.owner.organisation
         if not yes and not click.confirm(f"Destroy all records of {safe(name)}, for ever?", err=True):
             raise InputError("nothing was destroyed")
@@ -127,7 +137,7 @@ def destroy_command(yes: bool, home: str | None, as_json: bool) -> None:
         say(f"The key of {safe(name)} is destroyed." if destroyed else f"There is no organisation {safe(name)}.")
 
 
-def _people(home: str | None) -> Any:
+def people_of(home: str | None) -> Any:
     """Return the people of a home on a server. Raises InputError: the home is a folder of this machine."""
     address = server_of(home_of(home))
     if address is None:

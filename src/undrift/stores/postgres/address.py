@@ -1,4 +1,4 @@
-"""The address of a home on a server: ``postgresql://USER@HOST:PORT/DATABASE?...``. Pure.
+"""The address of a home on a server: ``postgresql://USER@HOST:PORT/DATABASE?...``.
 
 Law: a password is never shown. Parameters of ours begin with ``undrift_``; all others go to the driver as they are.
 """
@@ -61,7 +61,7 @@ class ServerAddress:
         return cls(url, schema or "undrift", Scope(**names), flags["affinity"], connections, flags["prepare"], key_file)
 
     def of(self, scope: Scope) -> Scope:
-        """Return a scope with this address's names wherever it has none of its own."""
+        """Return a scope with this address's names in the places where it has none of its own."""
         named = {
             name: getattr(self.owner, name) if getattr(scope, name) == LOCAL else getattr(scope, name)
             for name in ("organisation", "person", "project")
@@ -96,3 +96,6 @@ def with_owner(home: str | os.PathLike[str], owner: Scope) -> str:
 def is_address(home: str | os.PathLike[str]) -> bool:
     """Tell whether a home is on a server."""
     return os.fspath(home).startswith(_SCHEMES)
+
+
+Address = ServerAddress

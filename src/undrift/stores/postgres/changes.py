@@ -1,4 +1,4 @@
-"""What a commit adds to the log of a session: each change is compared with what is active, and becomes an event. Pure.
+"""The additions of a commit to the log of a session: each change is compared with what is active, and becomes an event. Pure.
 
 Law: the same change again is no event; a change that contradicts what is stored raises, and then nothing is written.
 """
@@ -16,7 +16,8 @@ from undrift.stores.facts import fact_from, fact_row
 from undrift.stores.memory_values import MemoryLines, MemoryUpdate, Unchanged
 from undrift.stores.originals import original_row
 from undrift.stores.packing import PackedOriginal, framed
-from undrift.stores.postgres.session_state import LoggedEvent, Kind, Record, SessionState, event_of
+from undrift.stores.postgres.events import Kind, LoggedEvent, event_of
+from undrift.stores.postgres.session_state import Record, SessionState
 from undrift.stores.tasks import tag_row, task_from, task_row
 from undrift.stores.write import prepared
 from undrift.values.facts import FactChange
@@ -32,7 +33,7 @@ _OTHER = "another original is stored under it"
 
 @dataclass
 class Additions:
-    """What one commit adds.
+    """The additions of one commit.
 
     Args:
         events: For the log.
@@ -78,7 +79,7 @@ class _Draft:
     """A session with the events of a commit that are already accepted."""
 
     state: SessionState
-    made: Additions
+    additions: Additions
     new: dict[tuple[int, tuple[bytes, ...]], LoggedEvent] = field(default_factory=dict)
 
     def now(self, kind: Kind, *key: bytes) -> LoggedEvent | None:
@@ -90,7 +91,7 @@ class _Draft:
         return found if found.row is not None else None
 
     def add(self, event: LoggedEvent) -> None:
-        self.made.events.append(event)
+        self.additions.events.append(event)
         self.new[event.kind, event.key] = event
 
     def active(self, kind: Kind) -> Iterable[LoggedEvent]:
@@ -135,9 +136,9 @@ def _known(draft: _Draft, ref: bytes) -> tuple[Any, ...] | None:
 
 def _archive(draft: _Draft, row: tuple[Any, ...]) -> None:
     ref, _, _, entry_id, type_, tokens, timestamp, entry_seq, sha256, _, metadata, masked, content = row
-    place = len(draft.made.packed)
+    place = len(draft.additions.packed)
     names = (rows.text_from(ref), rows.text_from(entry_id), rows.text_from(type_))
-    draft.made.packed.append(PackedOriginal(place, *names, tokens, timestamp, entry_seq, metadata, masked, content))
+    draft.additions.packed.append(PackedOriginal(place, *names, tokens, timestamp, entry_seq, metadata, masked, content))
     draft.add(LoggedEvent(Kind.ORIGINAL, (ref,), (entry_id, sha256, place, len(content) + len(metadata or b""), type_)))
 
 
@@ -249,15 +250,15 @@ def _readings(draft: _Draft, readings: Sequence[StretchReading]) -> None:
         texts = (draft.state.name, one.key, one.before, one.sha256)
         record = framed(one.record)
         digest = rows.digest(*map(rows.raw, texts), one.length, record)
-        draft.made.readings.append((*map(rows.raw, texts[1:]), one.length, digest, record))
+        draft.additions.readings.append((*map(rows.raw, texts[1:]), one.length, digest, record))
 
 
 def _lines(draft: _Draft, lines: Sequence[MemoryLines]) -> None:
-    draft.made.lines = list(lines)
+    draft.additions.lines = list(lines)
 
 
 def _guards(draft: _Draft, guards: Sequence[Unchanged]) -> None:
-    draft.made.guards = list(guards)
+    draft.additions.guards = list(guards)
 
 
 _WRITERS: Mapping[type, Callable[[_Draft, Any], None]] = {

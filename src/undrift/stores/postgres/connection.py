@@ -1,7 +1,7 @@
 """The connections of one process to a server, and what is done over them.
 
 Law: one call is one transaction and, through a pipeline, one round trip. Each names who asks before its first statement,
-and the server's policies let it see and write only what is that person's. What the driver raises becomes an error of ours.
+and the server's policies let it see and write only what is that person's. An error of the driver becomes one of ours.
 """
 
 import logging
@@ -9,6 +9,7 @@ import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from typing import Any, NamedTuple
 
 import psycopg
@@ -19,7 +20,7 @@ from undrift.errors import StoreBusy, StoreConflict, StoreCorrupt, StoreError
 from undrift.stores.postgres.address import ServerAddress
 from undrift.values.closing import check_process
 
-__all__ = ["APP_ROLE", "Caller", "Server", "StaleState", "Statement", "UnknownOutcome", "connected"]
+__all__ = ["APP_ROLE", "Caller", "DatabaseServer", "StaleState", "Statement", "UnknownOutcome", "connected"]
 
 APP_ROLE = "undrift_app"
 """The role whose rows the policies filter. It can log in nowhere: a connection takes it on for each transaction."""
@@ -38,9 +39,7 @@ _BUSY = (errors.LockNotAvailable, errors.DeadlockDetected, errors.SerializationF
          errors.TooManyConnections)  # fmt: skip
 _READS = 3
 """Attempts of a call that changes nothing: after a restart of the server each pooled connection fails once."""
-
-
-logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())  # else each restart of the server writes on stderr
+_LOG_OF_POOLS = "psycopg.pool"
 
 
 class UnknownOutcome(StoreError):
@@ -65,10 +64,11 @@ class DatabaseServer:
         busy_timeout_ms: How long a statement waits for others' locks, and a call for a free connection.
     """
 
-    def __init__(self, address: ServerAddress, pool: ConnectionPool[Any], busy_timeout_ms: int) -> None:
+    def __init__(self, address: ServerAddress, pools: "_Pools", busy_timeout_ms: int) -> None:
         self.address = address
         self.calls = 0
-        self._pool = pool
+        self._pools = pools
+        self._pool = pools.lent(self)
         self._timeout_ms = busy_timeout_ms
         self._process = os.getpid()
 
@@ -178,7 +178,7 @@ class DatabaseServer:
     def close(self) -> None:
         """Give the connections back, unless another store of this process uses them."""
         if self._process == os.getpid():
-            _given_back(self)
+            self._pools.take_back(self)
 
 
 class _Shared(NamedTuple):
@@ -186,22 +186,48 @@ class _Shared(NamedTuple):
     users: set[int]
 
 
-_POOLS: dict[tuple[str, int, bool], _Shared] = {}
-_LOCK = threading.Lock()
+class _Pools:
+    """The pools of connections of this process, one for each address."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._shared: dict[tuple[str, int, bool], _Shared] = {}
+
+    def lent(self, server: DatabaseServer) -> ConnectionPool[Any]:
+        """Return the pool of a server's address; it is open until all its users have given it back."""
+        key = _key(server.address)
+        with self._lock:
+            if key not in self._shared or self._shared[key].pool.closed:
+                self._shared[key] = _Shared(_pool(server.address), set())
+            self._shared[key].users.add(id(server))
+            return self._shared[key].pool
+
+    def take_back(self, server: DatabaseServer) -> None:
+        """Close the pool of a server, unless others use it."""
+        key = _key(server.address)
+        with self._lock:
+            shared = self._shared.get(key)
+            if shared is not None:
+                shared.users.discard(id(server))
+                if not shared.users:
+                    del self._shared[key]
+                    shared.pool.close()
+
+
+@cache
+def _pools() -> _Pools:
+    logging.getLogger(_LOG_OF_POOLS).addHandler(
+        logging.NullHandler()
+    )  # else each restart of the server writes on stderr
+    return _Pools()
 
 
 def connected(address: ServerAddress, busy_timeout_ms: int) -> DatabaseServer:
-    """Return a server; stores with the same address share their connections.
+    """Return a server; stores with the same address share their connections. Its first use shows whether it is there.
 
-    Raises StoreError: the address cannot be understood. Whether the server is there shows its first use.
+    Raises StoreError: the address cannot be understood.
     """
-    key = _key(address)
-    with _LOCK:
-        if key not in _POOLS or _POOLS[key].pool.closed:
-            _POOLS[key] = _Shared(_pool(address), set())
-        server = DatabaseServer(address, _POOLS[key].pool, busy_timeout_ms)
-        _POOLS[key].users.add(id(server))
-        return server
+    return DatabaseServer(address, _pools(), busy_timeout_ms)
 
 
 def _key(address: ServerAddress) -> tuple[str, int, bool]:
@@ -218,11 +244,4 @@ def _pool(address: ServerAddress) -> ConnectionPool[Any]:
         raise StoreError(f"{address}: {error}") from error
 
 
-def _given_back(server: DatabaseServer) -> None:
-    with _LOCK:
-        shared = _POOLS.get(_key(server.address))
-        if shared is not None:
-            shared.users.discard(id(server))
-            if not shared.users:
-                del _POOLS[_key(server.address)]
-                shared.pool.close()
+Server, Unknown = DatabaseServer, UnknownOutcome

@@ -16,19 +16,17 @@ from undrift.errors import StoreCorrupt
 from undrift.stores import rows
 from undrift.stores.base import Operation
 from undrift.stores.packing import FORGED, PackedOriginal, framed, record
-from undrift.stores.postgres.connection import Caller, Rows, DatabaseServer, Statement
+from undrift.stores.postgres.connection import Caller, DatabaseServer, Rows, Statement
 from undrift.stores.postgres.doomed import NOTHING, DoomedRecords, Packed, rewritten
-from undrift.stores.postgres.log import Home, original_place, payload_place
+from undrift.stores.postgres.events import Kind, packed_events
+from undrift.stores.postgres.log import NEW_SESSION, Home, events_place, original_place, payload_place
 from undrift.stores.postgres.originals import segment_of
 from undrift.stores.postgres.sealing import Seal, new_key
-from undrift.stores.postgres.session_state import Kind, LoggedOperation, SessionState, packed_events
+from undrift.stores.postgres.session_state import LoggedOperation, SessionState
 from undrift.values.window import Decision
 
 __all__ = ["Ending", "ended", "holding", "packed_of", "rewrite"]
 
-_CREATE = """INSERT INTO sessions(organisation, person, project, name, month, first_at_ms, last_at_ms, key)
-    VALUES(%s, %s, %s, %s, ensure_month(date_trunc('month', now() AT TIME ZONE 'utc')::date), %s, %s, %s)
-    ON CONFLICT (project, person, name) DO NOTHING"""
 _HOLD = "SELECT number FROM sessions WHERE project = %s AND person = %s AND name = ANY(%s) ORDER BY number FOR UPDATE"
 _HOLD_PROJECT = "SELECT clock FROM projects WHERE number = %s FOR UPDATE"
 _CLOCK = "SELECT clock FROM projects WHERE number = %s"
@@ -104,7 +102,7 @@ def holding(
         whose = (home.project, home.caller.person)
         key = home.seal.close(new_key(), b"session")
         name = rows.raw(session_id)
-        connection.execute(_CREATE, (home.caller.organisation, whose[1], whose[0], name, at_ms, at_ms, key))
+        connection.execute(NEW_SESSION, (home.caller.organisation, whose[1], whose[0], name, at_ms, at_ms, key))
         connection.execute(_HOLD, (*whose, [name, *map(rows.raw, sessions)]))
         if with_memories:
             connection.execute(_HOLD_PROJECT, (home.project,))
@@ -247,7 +245,7 @@ def _sealed(name: str, key: bytes, one: LoggedOperation) -> tuple[bytes, bytes |
     payload = None if text is None else text.encode()
     digest = rows.digest(rows.raw(name), rows.raw(operation.kind), operation.at_ms, payload, packed)
     sealed = None if payload is None else seal.close(payload, payload_place(operation.seq))
-    return digest, sealed, seal.close(framed(packed), b"events %d" % operation.seq)
+    return digest, sealed, seal.close(framed(packed), events_place(operation.seq))
 
 
 def _count(connection: psycopg.Connection[Any], held: Home, after: SessionState, key: bytes) -> None:

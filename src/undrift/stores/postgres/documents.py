@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 from undrift.stores import rows
 from undrift.stores.base import Document, DocumentPath
 from undrift.stores.documents import document_content, document_from, document_row
-from undrift.stores.postgres.session_state import LoggedEvent, Kind, Record, SessionState, event_of
+from undrift.stores.postgres.events import Kind, LoggedEvent, event_of
+from undrift.stores.postgres.session_state import Record, SessionState
 
 __all__ = ["ServerDocuments"]
 

@@ -12,17 +12,10 @@ from typing import Any
 from undrift.stores import rows
 from undrift.stores.base import Aim
 from undrift.stores.decisions import decision_from, decision_row
+from undrift.stores.forgetting import thinned, without_names
 from undrift.stores.packing import PackedOriginal
-from undrift.stores.postgres.session_state import (
-    COUNTED_AS,
-    GONE,
-    LoggedEvent,
-    Kind,
-    LoggedOperation,
-    Record,
-    SessionState,
-    event_of,
-)
+from undrift.stores.postgres.events import COUNTED_AS, GONE, Kind, LoggedEvent, event_of
+from undrift.stores.postgres.session_state import LoggedOperation, Record, SessionState
 from undrift.values.window import Decision
 
 __all__ = [
@@ -47,8 +40,6 @@ DESTROYED = LoggedEvent(GONE, (), None)
 """The event in the place of a destroyed one."""
 NOTHING = PackedOriginal(0, "", "", "", 0, 0, 0, None, None, b"")
 """The original in the place of a destroyed one, in a segment."""
-_MOVES = ("to", "of")
-"""The parts of an operation's payload that stay after its session is purged: the numbers that rewinds need."""
 _OF_TASK = (Kind.TASK, Kind.TAG)
 _ORIGINALS = (Kind.ORIGINAL, Kind.KEPT)
 
@@ -187,7 +178,7 @@ def texts_of(state: SessionState, found: DoomedRecords, packed: Packed) -> Itera
 def is_named(log: Iterable[LoggedOperation], names: Collection[str]) -> bool:
     """Tell whether the payload of any operation has one of these names as a value."""
     payloads = (one.operation.payload for one in log)
-    return any(payload is not None and _without(payload, names) != payload for payload in payloads)
+    return any(payload is not None and without_names(payload, names) != payload for payload in payloads)
 
 
 def rewritten(
@@ -209,8 +200,7 @@ def rewritten(
             kept -= 1
         payload: Any = operation.payload
         if payload is not None:
-            thin = {name: payload[name] for name in _MOVES if name in payload} or None
-            payload = thin if is_whole else _without(payload, names)
+            payload = thinned(payload, names, is_whole=is_whole)
         if tuple(events[:kept]) == logged.events and payload == operation.payload:
             log.append(logged)
         else:
@@ -297,14 +287,3 @@ def _strings(value: Any) -> Iterator[str]:
     elif isinstance(value, list):
         for one in value:
             yield from _strings(one)
-
-
-def _without(value: Any, names: Collection[str]) -> Any:
-    """Return a JSON value without the names."""
-    if isinstance(value, Mapping):
-        return {
-            name: _without(one, names) for name, one in value.items() if not (isinstance(one, str) and one in names)
-        }
-    if isinstance(value, list):
-        return [_without(one, names) for one in value if not (isinstance(one, str) and one in names)]
-    return value

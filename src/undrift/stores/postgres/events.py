@@ -57,7 +57,7 @@ _DIGEST_AT = {
 
 
 class LoggedEvent(NamedTuple):
-    """One record after an operation.
+    """One record as an operation left it.
 
     Args:
         key: The record's name within its kind.

@@ -12,12 +12,13 @@ import apsw
 from undrift.stores import rows
 from undrift.stores.base import Found
 from undrift.stores.matching import LookedTexts, Sought, score_of, sought_words, weight_of
+from undrift.stores.postgres.events import Kind
 from undrift.stores.postgres.log import Home
 from undrift.stores.postgres.sealing import Seal
-from undrift.stores.postgres.session_state import Kind, Record, SessionState
+from undrift.stores.postgres.session_state import Record, SessionState
 from undrift.stores.postgres.sessions import Sessions
 
-__all__ = ["find", "forget_words", "index_some"]
+__all__ = ["find", "forget_words", "index_some", "removed_from_buffer"]
 
 Texts = Callable[[Home, SessionState, Sequence[Record]], Mapping[int, bytes]]
 
@@ -162,24 +163,31 @@ def _read(
         with sessions.read(name) as state:
             records = {one: record for one in some if (record := state.version(one.seq, one.place)) is not None}
             read = texts(home, state, list(records.values()))
-            gone = _removed(state)
+            is_gone = _removal(state)
             for one, record in records.items():
-                if record.event.kind == Kind.ORIGINAL or gone(record):
+                if record.event.kind == Kind.ORIGINAL or is_gone(record):
                     found[one] = (record, read.get(record.number))
     return found
 
 
-def _removed(state: SessionState) -> Callable[[Record], bool]:
-    """Return whether an original that is kept was removed from the buffer."""
-    gone: dict[bytes, set[bytes]] = {}
+def removed_from_buffer(state: SessionState) -> dict[bytes, set[bytes]]:
+    """Return the entries that decisions removed, each with the references that they name; empty: any."""
+    removed: dict[bytes, set[bytes]] = {}
     for one in state.active(Kind.DECISION):
-        if one.event.row is not None and one.event.row[2] == b"pruned":
-            gone.setdefault(one.event.row[1], set()).add(one.event.row[5] or b"")
+        row = one.event.row
+        if row is not None and row[2] == b"pruned":
+            removed.setdefault(row[1], set()).add(row[5] or b"")
+    return removed
+
+
+def _removal(state: SessionState) -> Callable[[Record], bool]:
+    """Return a test of an original that is kept: was it removed from the buffer."""
+    removed = removed_from_buffer(state)
 
     def is_gone(record: Record) -> bool:
         row: Any = record.event.row
         is_active = state.find(Kind.KEPT, *record.event.key) is not None
-        return is_active and row[2] == b"buffer" and bool(gone.get(row[3], set()) & {b"", row[0]})
+        return is_active and row[2] == b"buffer" and bool(removed.get(row[3], set()) & {b"", row[0]})
 
     return is_gone
 

@@ -9,9 +9,10 @@ from typing import Any
 from undrift.errors import StoreError
 from undrift.stores import rows
 from undrift.stores.postgres.destroying import packed_of
+from undrift.stores.postgres.events import Kind
 from undrift.stores.postgres.log import Home, loaded
 from undrift.stores.postgres.memory_purge import versions_of
-from undrift.stores.postgres.session_state import Kind, SessionState
+from undrift.stores.postgres.session_state import SessionState
 from undrift.stores.traces import Piece
 
 __all__ = ["copies"]

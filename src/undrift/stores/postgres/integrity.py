@@ -11,10 +11,11 @@ from undrift.stores.documents import document_content, document_from
 from undrift.stores.facts import fact_from
 from undrift.stores.originals import original_from
 from undrift.stores.packing import FORGED
+from undrift.stores.postgres.events import Kind
 from undrift.stores.postgres.log import Home
 from undrift.stores.postgres.memory_log import opened_record
 from undrift.stores.postgres.originals import segment_of
-from undrift.stores.postgres.session_state import Kind, SessionState
+from undrift.stores.postgres.session_state import SessionState
 from undrift.stores.postgres.sessions import Sessions
 from undrift.stores.tasks import tag_from, task_from
 

@@ -16,18 +16,19 @@ from undrift.stores import rows
 from undrift.stores.base import Operation
 from undrift.stores.packing import FORGED, framed, record, unframed
 from undrift.stores.postgres.changes import Additions
-from undrift.stores.postgres.connection import Caller, Server
+from undrift.stores.postgres.connection import Caller, DatabaseServer
+from undrift.stores.postgres.events import Kind, packed_events, unpacked_events
 from undrift.stores.postgres.sealing import Seal, new_key
-from undrift.stores.postgres.session_state import Kind, LoggedOperation, SessionState, packed_events, unpacked_events
+from undrift.stores.postgres.session_state import LoggedOperation, SessionState
 
-__all__ = ["Append", "Home", "appended", "events_place", "loaded", "original_place", "payload_place"]
+__all__ = ["Append", "Home", "NEW_SESSION", "appended", "events_place", "loaded", "original_place", "payload_place"]
 
 _LOAD = """SELECT s.number, s.month::text, s.last_seq, s.epoch, s.key, o.seq, o.kind, o.at_ms, o.record_sha256, o.payload,
         o.events, o.clock, o.token
     FROM sessions s LEFT JOIN operations o ON o.month = s.month AND o.session = s.number
         AND o.seq > CASE WHEN s.epoch = %s THEN %s ELSE 0 END
     WHERE s.project = %s AND s.person = %s AND s.name = %s ORDER BY o.seq"""
-_NEW = """INSERT INTO sessions(organisation, person, project, name, month, first_at_ms, last_at_ms, key)
+NEW_SESSION = """INSERT INTO sessions(organisation, person, project, name, month, first_at_ms, last_at_ms, key)
     VALUES(%s, %s, %s, %s, ensure_month(date_trunc('month', now() AT TIME ZONE 'utc')::date), %s, %s, %s)
     ON CONFLICT (project, person, name) DO NOTHING"""
 _APPEND = """WITH s AS (
@@ -66,12 +67,12 @@ _NO_USE = ("sweep", "purge")
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """Whose records are meant: the caller, the project, and the organisation's seal.
+    """The owner of records: the caller, the project, and the organisation's seal.
 
-    `is_team`: the organisation has a name; then the memories of a project are everybody's in it.
+    `is_team`: the organisation has a name; then the memories of a project belong to all people in it.
     """
 
-    server: Server
+    server: DatabaseServer
     caller: Caller
     project: int
     seal: Seal
@@ -98,7 +99,7 @@ class Append:
     at_ms: int
     payload: Any
     record: rows.Row
-    made: Additions
+    additions: Additions
     more: Sequence[tuple[str, dict[str, Any]]] = ()
     after: Sequence[str] = ()
     clock: int | None = None
@@ -166,24 +167,24 @@ def appended(home: Home, state: SessionState, new: Append) -> bool:
         new.at_ms,
         values["new_key"],
     )
-    statements = ([(_NEW, created)] if is_new else []) + [(text, values)]
+    statements = ([(NEW_SESSION, created)] if is_new else []) + [(text, values)]
     after = [(one, values) for one in new.after]
     found = home.server.write(home.caller, *statements, *after)[len(statements) - 1]
     if not found:
         return False
     state.number, state.month, seq, clock = found[0]
     operation = Operation(seq, new.kind, new.at_ms, rows.load(None if new.payload is None else new.payload.encode()))
-    state.extend(LoggedOperation(operation, tuple(new.made.events), clock, new.token))
+    state.extend(LoggedOperation(operation, tuple(new.additions.events), clock, new.token))
     return True
 
 
 def _statement(home: Home, state: SessionState, new: Append) -> tuple[str, dict[str, Any]]:
     """Return the one statement of an append, and its values."""
     seq, seal = state.last_seq + 1, home.session_seal(state)
-    packed = packed_events(new.made.events)
+    packed = packed_events(new.additions.events)
     payload = None if new.payload is None else new.payload.encode()
     originals = [
-        (place, one.key[-1]) for place, one in enumerate(new.made.events) if one.kind in _ORIGINALS and one.row
+        (place, one.key[-1]) for place, one in enumerate(new.additions.events) if one.kind in _ORIGINALS and one.row
     ]
     parts = list(new.more)
     values: dict[str, Any] = {
@@ -193,14 +194,14 @@ def _statement(home: Home, state: SessionState, new: Append) -> tuple[str, dict[
         "payload": None if payload is None else seal.close(payload, _place(seq, b"payload")),
         "events": seal.close(framed(packed), _place(seq, b"events")), "refs": [ref for _, ref in originals], **_counts(state, new),
     }  # fmt: skip
-    if new.made.packed:
-        raw = b"".join(map(record, new.made.packed))
+    if new.additions.packed:
+        raw = b"".join(map(record, new.additions.packed))
         parts.append((_SEGMENT, {"raw_bytes": len(raw), "segment": seal.close(framed(raw), original_place(seq))}))
     if originals:
         parts.append((_REFS, {"places": [place for place, _ in originals]}))
-    if new.made.readings:
+    if new.additions.readings:
         names = ("r_key", "r_before", "r_sha", "r_length", "r_digest", "r_record")
-        parts.append((_READINGS, dict(zip(names, map(list, zip(*new.made.readings, strict=True)), strict=True))))
+        parts.append((_READINGS, dict(zip(names, map(list, zip(*new.additions.readings, strict=True)), strict=True))))
     for _, more in parts:
         values |= more
     project, clock = "", _STANDING_CLOCK
@@ -213,9 +214,9 @@ def _statement(home: Home, state: SessionState, new: Append) -> tuple[str, dict[
 
 def _counts(state: SessionState, new: Append) -> dict[str, Any]:
     """Return what the list of sessions shows of this one, as it is after the operation."""
-    archived = [event.row[3] for event in new.made.events if event.kind == Kind.ORIGINAL and event.row is not None]
+    archived = [event.row[3] for event in new.additions.events if event.kind == Kind.ORIGINAL and event.row is not None]
     kept, decisions, documents = state.counts_after(
-        new.kind, rows.load((new.payload or "null").encode()), new.made.events
+        new.kind, rows.load((new.payload or "null").encode()), new.additions.events
     )
     return {
         "originals": kept, "decisions": decisions, "documents": documents, "archived": len(archived),

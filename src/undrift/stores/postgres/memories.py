@@ -86,7 +86,7 @@ class ServerMemories:
         return self._read("AND e.has_conflicts", viewer)
 
     def writers(self, ids: Collection[str]) -> dict[str, str]:
-        """Return who wrote the active version of each memory that everybody in the project sees."""
+        """Return who wrote the active version of each memory that all people in the project see."""
         home = self._home()
         names = [rows.raw(one) for one in ids]
         (found,) = home.server.read(home.caller, (_WRITERS, (home.project, names)))

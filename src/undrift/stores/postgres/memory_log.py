@@ -26,6 +26,7 @@ __all__ = [
     "line_from",
     "memory_parts",
     "opened_record",
+    "opened_version",
     "sealed_record",
     "sealed_row",
     "settled",
@@ -92,7 +93,7 @@ _REOPEN = """INSERT INTO memory_spans(project, name, clock, part, organisation, 
 
 
 class MemoryParts(NamedTuple):
-    """What a commit adds to its statement for memories.
+    """The additions of a commit to its statement, for memories.
 
     Args:
         parts: Parts of the statement, with their values.
@@ -110,29 +111,29 @@ class MemoryParts(NamedTuple):
 
 
 class Settled(NamedTuple):
-    """What a rewind does to memories: the parts of its commit, and how many became inactive and active."""
+    """The effect of a rewind on memories: the parts of its commit, and how many became inactive and active."""
 
     parts: MemoryParts
     closed: int
     opened: int
 
 
-def memory_parts(home: Home, made: Additions) -> MemoryParts:
+def memory_parts(home: Home, additions: Additions) -> MemoryParts:
     """Compare the changes of memories with the stored ones, and return what writes them.
 
     Raises:
         StoreConflict: A memory was changed meanwhile, or one was added that the new ones depend on.
         DimensionError: A vector has another length than its embedder says.
     """
-    if not (made.updates or made.lines or made.guards):
+    if not (additions.updates or additions.lines or additions.guards):
         return MemoryParts()
-    ids = [rows.raw(_of(update).id) for update, _ in made.updates]
-    checks = [one for guard in made.guards for one in _guard_statements(home, guard)]
+    ids = [rows.raw(_of(update).id) for update, _ in additions.updates]
+    checks = [one for guard in additions.guards for one in _guard_statements(home, guard)]
     found = home.server.read(home.caller, (_CLOCK, (home.project,)), (_NOW, (home.project, ids)), *checks)
     clock = found[0][0][0]
     now = {bytes(name): opened_record(home, bytes(name), record) for name, record in found[1]}
     new = []
-    for update, row in made.updates:
+    for update, row in additions.updates:
         known = now.get(rows.raw(_of(update).id))
         if known == update.after:
             continue
@@ -142,7 +143,7 @@ def memory_parts(home: Home, made: Additions) -> MemoryParts:
                 "Read the memories again and repeat the change"
             )
         new.append((update, row))
-    _check_guards(made.guards, found[2:], [update.after for update, _ in new if update.after is not None])
+    _check_guards(additions.guards, found[2:], [update.after for update, _ in new if update.after is not None])
     parts: list[tuple[str, dict[str, Any]]] = []
     after = []
     if new:
@@ -151,8 +152,8 @@ def memory_parts(home: Home, made: Additions) -> MemoryParts:
         slots = _slot_values(home, [update.after for update, _ in new if update.after is not None])
         if slots["t_name"]:
             parts.append((_SLOTS, slots))
-    if made.lines:
-        parts.append((_LINES, _line_values(home, made)))
+    if additions.lines:
+        parts.append((_LINES, _line_values(home, additions)))
     top = max((update.after.seq for update, _ in new if update.after is not None), default=0)
     return MemoryParts(parts, after, clock, bool(parts), top)
 
@@ -212,8 +213,13 @@ def digests(home: Home, session: int, clock: int | None) -> dict[str, bytes]:
 
 def opened_record(home: Home, name: bytes, record: bytes) -> MemoryEntry:
     """Read a version of a memory. Raises StoreCorrupt."""
+    return opened_version(home, name, record)[1]
+
+
+def opened_version(home: Home, name: bytes, record: bytes) -> tuple[bytes, MemoryEntry]:
+    """Read the session that wrote a version of a memory, and the version. Raises StoreCorrupt."""
     session, digest, scope, owner, text = _unjoined(home.seal.open(bytes(record), b"memory " + name))
-    return memory_from((0, digest, session, name, scope, owner, text))
+    return session, memory_from((0, digest, session, name, scope, owner, text))
 
 
 def sealed_row(home: Home, name: bytes, record: bytes) -> rows.Row:
@@ -230,17 +236,17 @@ def sealed_record(home: Home, row: rows.Row) -> bytes:
 
 
 def digest_number(home: Home, digest: str) -> int:
-    """Return the number that stands for the digest of a content."""
+    """Return the number that replaces the digest of a content."""
     return home.seal.number(b"digest", digest.encode())
 
 
 def slot_numbers(home: Home, relation: str, entity: str) -> tuple[int, int]:
-    """Return the numbers that stand for a relation, and for an entity."""
+    """Return the numbers that replace a relation, and an entity."""
     return home.seal.number(b"relation", rows.raw(relation)), home.seal.number(b"entity", rows.raw(entity))
 
 
 def is_shared(home: Home, visibility: str) -> bool:
-    """Tell whether everybody in the project sees a memory: in an organisation with a name, those of the project."""
+    """Tell whether all people in the project see a memory: in an organisation with a name, those of the project."""
     return home.is_team and visibility == "project"
 
 
@@ -287,12 +293,12 @@ def _slot_values(home: Home, entries: Sequence[MemoryEntry]) -> dict[str, list[A
     return {name: [one[place] for one in sorted(keys)] for place, name in enumerate(names)}
 
 
-def _line_values(home: Home, made: Additions) -> dict[str, list[Any]]:
-    shared = {_of(update).id: is_shared(home, _of(update).scope) for update, _ in made.updates}
+def _line_values(home: Home, additions: Additions) -> dict[str, list[Any]]:
+    shared = {_of(update).id: is_shared(home, _of(update).scope) for update, _ in additions.updates}
     values: dict[str, list[Any]] = {
         f"l_{name}": [] for name in ("name", "shared", "line", "embedder", "dimension", "vectors")
     }
-    for some in made.lines:
+    for some in additions.lines:
         vectors = [None] * len(some.lines) if not some.embedder else [_vector_bytes(some, one) for one in some.vectors]
         for line, vector in zip(some.lines, vectors, strict=True):
             name = rows.raw(line.id)

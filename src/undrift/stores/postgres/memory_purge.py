@@ -4,9 +4,7 @@ Law: only versions that the caller may see are read and touched. A version that 
 its heir in its place in time; what a destroyed memory superseded is superseded by the heir, or active again.
 """
 
-import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import psycopg
@@ -14,13 +12,14 @@ import psycopg
 from undrift.errors import StoreCorrupt
 from undrift.stores import rows
 from undrift.stores.base import Aim
-from undrift.stores.memories import memory_from, memory_row
+from undrift.stores.forgetting import restatements, without_evidence, without_restatements
+from undrift.stores.memories import memory_row
 from undrift.stores.memory_values import Heir, MemoryLine, content_digest
 from undrift.stores.packing import FORGED
 from undrift.stores.postgres.doomed import DoomedRecords
 from undrift.stores.postgres.log import Home
-from undrift.stores.postgres.memory_log import digest_number, is_shared, sealed_record, slot_numbers
-from undrift.values.memory import MemoryEntry, heir_id, reopened
+from undrift.stores.postgres.memory_log import digest_number, is_shared, opened_version, sealed_record, slot_numbers
+from undrift.values.memory import MemoryEntry, heir_id
 
 __all__ = ["Version", "destroy_memories", "memories_of", "memory_texts", "versions_of"]
 
@@ -38,8 +37,6 @@ _SLOT = """INSERT INTO memory_slots(project, relation, entity, name, organisatio
 _LINE = """INSERT INTO memory_lines(project, name, organisation, person, is_shared, line) VALUES(%s, %s, %s, %s, %s, %s)
     ON CONFLICT (project, person, name) DO UPDATE SET line = excluded.line, is_shared = excluded.is_shared"""
 _MOVED = "UPDATE projects SET clock = clock + 1, epoch = epoch + 1 WHERE number = %s"
-_SAYS_THE_SAME = "restated"
-"""The rule by which a memory superseded one of less trust that says the same."""
 
 
 class Version(NamedTuple):
@@ -91,7 +88,7 @@ def memory_texts(versions: Iterable[Version], ids: Collection[str], whose: str |
             continue
         if one.name in ids:
             yield rows.raw(one.entry.content)
-        for said in _restated(one.entry):
+        for said in restatements(one.entry):
             goes = one.name in ids if whose is None else said.get("session_id") == whose
             if goes and isinstance(text := said.get("content"), str):
                 yield rows.raw(text)
@@ -122,9 +119,8 @@ def destroy_memories(
     for before, now in zip(versions, kept, strict=True):
         if now.name in ids:
             continue
-        after = (
-            now if now.entry is None else now._replace(entry=_settled(_unquoted(now.entry, ids, whose), ids, heir_of))
-        )
+        entry = None if now.entry is None else without_evidence(now.entry, ids, heir_of, whose)
+        after = now._replace(entry=entry)
         if after != before:
             changes.append((before, after))
     if not ids and not changes:
@@ -147,13 +143,13 @@ def _with_heirs(
 ) -> list[Version]:
     """Return the versions with those replaced that other sessions restated; `lines` gets their search lines."""
     stays: dict[str, dict[str, bool]] = {}
-    restated = {one.name for one in versions if one.name in ids and one.entry is not None and _restated(one.entry)}
+    restated = {one.name for one in versions if one.name in ids and one.entry is not None and restatements(one.entry)}
     kept = []
     for one in versions:
         new_id = heir_id(one.name)
         found = None
         if one.name in restated and one.entry is not None:
-            found = heir(_of_others(one.entry, stays.setdefault(one.name, {}), one.writer, whose))
+            found = heir(without_restatements(one.entry, stays.setdefault(one.name, {}), one.writer, whose))
         if found is not None:
             lines[new_id] = (one.person, *found)
             kept.append(one._replace(name=new_id, entry=found[0]))
@@ -162,54 +158,6 @@ def _with_heirs(
         else:
             kept.append(one)
     return kept
-
-
-def _of_others(entry: MemoryEntry, stays: dict[str, bool], writer: str, whose: str) -> MemoryEntry:
-    """Return a version without the restatements of a session, and without those that it claims for others.
-
-    `stays`: for each statement of this version and the earlier ones, whether it stays.
-    """
-    if entry.session_id != whose:
-        stays[_key(entry.content, entry.source, entry.session_id)] = True
-    kept = []
-    for one in _restated(entry):
-        key = _key(one.get("content"), one.get("source"), one.get("session_id"))
-        if stays.setdefault(key, whose not in (writer, one.get("session_id"))):
-            kept.append(one)
-    return replace(entry, metadata={**entry.metadata, "restated": kept})
-
-
-def _key(*parts: Any) -> str:
-    return json.dumps(parts)
-
-
-def _restated(entry: MemoryEntry) -> list[Mapping[str, Any]]:
-    held = entry.metadata.get("restated")
-    return [one for one in held if isinstance(one, Mapping)] if isinstance(held, list) else []
-
-
-def _unquoted(entry: MemoryEntry, ids: Collection[str], whose: str | None) -> MemoryEntry:
-    """Return a memory without the words of destroyed ones, and of a purged session."""
-    parts: dict[str, Callable[[Mapping[str, Any]], bool]] = {
-        "conflicts": lambda one: isinstance(by := one.get("with"), str) and by in ids,
-        "restated": lambda one: whose is not None and one.get("session_id") == whose,
-    }
-    kept = {
-        name: [one for one in held if not (isinstance(one, Mapping) and goes(one))]
-        for name, goes in parts.items()
-        if isinstance(held := entry.metadata.get(name), list)
-    }
-    return replace(entry, metadata={**entry.metadata, **kept}) if kept else entry
-
-
-def _settled(entry: MemoryEntry, ids: Collection[str], heir_of: Mapping[str, str]) -> MemoryEntry:
-    """Return a memory that no destroyed memory supersedes."""
-    by = entry.contradicted_by_entry_id
-    if by is None or by not in ids:
-        return entry
-    if by in heir_of:
-        return replace(entry, contradicted_by_entry_id=heir_of[by])
-    return reopened(entry) if entry.contradiction_rule == _SAYS_THE_SAME else entry
 
 
 def _write(
@@ -267,12 +215,7 @@ def _is_seen(entry: MemoryEntry, aim: Aim) -> bool:
 def _opened(home: Home, name: bytes, record: bytes) -> tuple[str, MemoryEntry | None]:
     """Read the writer and the entry of a version; a damaged one has none."""
     try:
-        data, parts, place = home.seal.open(record, b"memory " + name), [], 0
-        while place < len(data):
-            end = place + 4 + int.from_bytes(data[place : place + 4], "big")
-            parts.append(data[place + 4 : end])
-            place = end
-        session, digest, scope, owner, text = parts
-        return rows.text_from(session), memory_from((0, digest, session, name, scope, owner, text))
+        session, entry = opened_version(home, name, record)
+        return rows.text_from(session), entry
     except (*FORGED, StoreCorrupt):
         return "", None

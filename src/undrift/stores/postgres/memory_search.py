@@ -1,7 +1,7 @@
 """The search of memories: an index in this process, which follows the server's lines and the rewinds of all sessions.
 
 Law: the index is derived, and may be lost; the same words find the same memories with the same scores as in a file. It is
-brought up to the server's clock before each search, so a search finds whatever was acknowledged before it.
+brought up to the server's clock before each search, so a search finds all that was acknowledged before it.
 """
 
 import threading

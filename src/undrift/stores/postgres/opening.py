@@ -12,7 +12,7 @@ from undrift.stores.postgres.sealing import Seal, master_key, new_key
 from undrift.stores.postgres.store import PostgresStore
 from undrift.values.scope import LOCAL, Scope
 
-__all__ = ["USER", "PostgresEngine", "entered"]
+__all__ = ["PostgresEngine", "USER", "entered"]
 
 _ENTER = "SELECT organisation, person, project, key FROM enter(%s, %s, %s, %s)"
 _WRITTEN = "SELECT last_value FROM written"

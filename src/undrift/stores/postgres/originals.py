@@ -11,13 +11,14 @@ from undrift.stores.base import Found, Known
 from undrift.stores.decisions import decision_from, many_decisions
 from undrift.stores.originals import original_from, unpacked_original
 from undrift.stores.packing import FORGED, PackedOriginal, records, unframed
-from undrift.stores.postgres.finding import find
+from undrift.stores.postgres.events import Kind
+from undrift.stores.postgres.finding import find, removed_from_buffer
 from undrift.stores.postgres.log import Home, original_place
-from undrift.stores.postgres.session_state import Kind, Record, SessionState
+from undrift.stores.postgres.session_state import Record, SessionState
 from undrift.stores.postgres.sessions import Sessions
 from undrift.values.window import ContextEntry, Decision, Original
 
-__all__ = ["ServerOriginals", "removed_from_buffer", "segment_of"]
+__all__ = ["ServerOriginals", "segment_of"]
 
 _WHOSE = """SELECT s.name FROM originals o JOIN sessions s ON s.month = o.month AND s.number = o.session
     WHERE o.ref = %s AND s.project = %s AND s.person = %s ORDER BY o.seq DESC LIMIT 1"""
@@ -164,16 +165,6 @@ def segment_of(home: Home, state: SessionState, seq: int) -> list[PackedOriginal
         raise StoreCorrupt(f"the segment of operation {seq} is missing; {rows.REMEDY}")
     raw = unframed(home.session_seal(state).open(bytes(found[0][0]), original_place(seq)))
     return [one for _, one in records(raw)]
-
-
-def removed_from_buffer(state: SessionState) -> dict[bytes, set[bytes]]:
-    """Return the entries that decisions removed, each with the references that they name; empty: any."""
-    gone: dict[bytes, set[bytes]] = {}
-    for one in state.active(Kind.DECISION):
-        row = one.event.row
-        if row is not None and row[2] == b"pruned":
-            gone.setdefault(row[1], set()).add(row[5] or b"")
-    return gone
 
 
 def _decision(record: Record) -> Decision:

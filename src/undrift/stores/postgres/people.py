@@ -1,6 +1,6 @@
 """The people of a server: their keys, what they used, and who read what of whom.
 
-Law: a key is shown once and kept as its SHA-256. What changes people or keys needs the login that owns the tables.
+Law: a key is shown once and kept as its SHA-256. A change of people or keys needs the login that owns the tables.
 """
 
 import os
@@ -107,13 +107,13 @@ class ServerPeople(Closing):
             bytes.fromhex(hash_of(key)), home.caller.organisation, home.caller.person, home.project if project else None,
             rows.raw(_label(key)), days, days,
         )  # fmt: skip
-        with self._owner() as connection:
+        with self.as_owner() as connection:
             connection.execute(_ADD_KEY, values)
         return key
 
     def keys(self) -> list[ListedKey]:
         """Return the keys of the organisation, by person."""
-        with self._owner() as connection:
+        with self.as_owner() as connection:
             found = connection.execute(_KEYS, (self._organisation,)).fetchall()
         shown = rows.shown_text
         return [
@@ -122,21 +122,21 @@ class ServerPeople(Closing):
 
     def revoke(self, label: str) -> int:
         """Revoke the keys with a label; return how many there were."""
-        with self._owner() as connection:
+        with self.as_owner() as connection:
             return connection.execute(_REVOKE, (self._organisation, rows.raw(label))).rowcount
 
     def bind(self, person: str, login: str) -> None:
-        """Let a login role of the database be one person: it can read and write as nobody else.
+        """Let a login role of the database be one person: it can read and write as this person alone.
 
         Raises StoreError: there is no such person.
         """
-        with self._owner() as connection:
+        with self.as_owner() as connection:
             if not connection.execute(_BIND, (login, self._organisation, rows.raw(person))).rowcount:
                 raise StoreError(f"there is no person {person[:80]!r}; make a key for the person first")
 
     def audit(self, most: int = 100) -> list[AuditLine]:
         """Return the newest reads across people, newest first."""
-        with self._owner() as connection:
+        with self.as_owner() as connection:
             found = connection.execute(_AUDIT, (self._organisation, most)).fetchall()
         shown = rows.shown_text
         return [
@@ -146,7 +146,7 @@ class ServerPeople(Closing):
 
     def destroy(self) -> bool:
         """Destroy the organisation's key, and with it all that it sealed, in every copy; False: there was none."""
-        with self._owner() as connection:
+        with self.as_owner() as connection:
             return connection.execute(_DESTROY, (self._organisation,)).rowcount > 0
 
     def close(self) -> None:
@@ -154,7 +154,8 @@ class ServerPeople(Closing):
         self._server.close()
 
     @contextmanager
-    def _owner(self) -> Iterator[psycopg.Connection[Any]]:
+    def as_owner(self) -> Iterator[psycopg.Connection[Any]]:
+        """Yield a connection of the login that owns the tables, in a transaction."""
         with self._server.owner() as connection, connection.transaction():
             connection.execute(
                 sql.SQL("SET LOCAL search_path TO {}, public").format(sql.Identifier(self.address.schema))

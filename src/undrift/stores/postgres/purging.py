@@ -24,10 +24,11 @@ from undrift.stores.postgres.doomed import (
     records_of,
     texts_of,
 )
+from undrift.stores.postgres.events import Kind
 from undrift.stores.postgres.held_texts import copies
 from undrift.stores.postgres.log import Home, loaded
 from undrift.stores.postgres.memory_purge import Version, destroy_memories, memories_of, memory_texts, versions_of
-from undrift.stores.postgres.session_state import Kind, SessionState
+from undrift.stores.postgres.session_state import SessionState
 from undrift.stores.postgres.sessions import Sessions
 from undrift.values.retention import SessionSize
 from undrift.values.window import Decision

@@ -1,6 +1,6 @@
 """The tables of a server's store, and their migrations.
 
-Law: a released step never changes, and only adds: an older undrift goes on beside a newer one until `LEAST_READER` of a
+Law: a released step never changes, and only adds: an older undrift works beside a newer one until `LEAST_READER` of a
 step says that it cannot. One process migrates at a time. A schema of a newer undrift is refused, and nothing is written.
 """
 

@@ -74,6 +74,6 @@ class Seal:
             raise StoreCorrupt(f"record {place[:64]!r} cannot be opened: it was changed, or its key was") from error
 
     def number(self, *parts: bytes) -> int:
-        """Return a number of 63 bits that stands for a text and says nothing of it to who has no key."""
+        """Return a number of 63 bits that replaces a text and says nothing of it to a reader without the key."""
         text = b"".join(len(part).to_bytes(8, "big") + part for part in parts)
         return int.from_bytes(hmac.digest(self._key or b"plain", text, hashlib.sha256)[:8], "big") >> 1

@@ -1,4 +1,4 @@
-"""What is active in a session, as it follows from the log of its operations. Pure.
+"""The active records of a session, as they follow from the log of its operations. Pure.
 
 Law: a log gives one state. An event says what a record became by an operation; a rewind makes the operations count that
 counted then, so a record is what the last event that counts made of it. Nothing is closed, and nothing is opened again.
@@ -76,7 +76,7 @@ class SessionState:
     _kept: dict[bytes, Record] = field(default_factory=dict)
     _runs: dict[tuple[bytes, ...], Record] = field(default_factory=dict)
     _facts: dict[tuple[bytes, ...], Record] = field(default_factory=dict)
-    _made: dict[bytes, None] = field(default_factory=dict)
+    _task_order: dict[bytes, None] = field(default_factory=dict)
     _ordinal: int = 0
     _sequence: int = 0
     _facts_at: int = 0
@@ -100,7 +100,7 @@ class SessionState:
     @property
     def task_order(self) -> Iterable[bytes]:
         """Ids of tasks, in the order in which they were first made."""
-        return self._made
+        return self._task_order
 
     def extend(self, logged: LoggedOperation) -> None:
         """Add the next operation of the log."""
@@ -258,7 +258,7 @@ class SessionState:
             if kind == Kind.KEPT and row is not None:
                 self._kept[key[-1]] = one
             if kind == Kind.TASK:
-                self._made.setdefault(key[0])
+                self._task_order.setdefault(key[0])
                 self._ordinal = max(self._ordinal, row[3] if row else 0)
 
     def _then(self, seq: int, kinds: Iterable[int], back: Sequence[str]) -> dict[tuple[int, tuple[bytes, ...]], Record]:

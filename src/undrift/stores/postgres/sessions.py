@@ -1,6 +1,6 @@
 """The sessions that a process has read: each is brought up to date before it is used.
 
-Law: one thread at a time uses a session. What is kept here may be lost at any time.
+Law: one thread at a time uses a session. A session that is kept here may be lost at any time.
 """
 
 import threading

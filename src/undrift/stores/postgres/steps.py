@@ -7,11 +7,11 @@ import psycopg
 
 from undrift.stores.postgres.connection import APP_ROLE
 
-__all__ = ["FUNCTIONS", "STEPS", "TABLES", "LayoutStep"]
+__all__ = ["FUNCTIONS", "LayoutStep", "STEPS", "TABLES"]
 
 
 class LayoutStep(NamedTuple):
-    """One step. `least_reader`: the number of steps that an undrift must know to go on beside it."""
+    """One step. `least_reader`: the number of steps that an undrift must know to work beside it."""
 
     run: Callable[[psycopg.Connection[Any]], None]
     least_reader: int
@@ -240,7 +240,7 @@ FUNCTIONS = (
     "member(bytea)",
     "count_use(bytea, bytea, date, bigint)",
 )
-"""Those that look for tables in their own schema alone, whatever the caller's path is."""
+"""Those that look for tables in their own schema alone, at any path of the caller."""
 TABLES = (
     "organisations", "people", "projects", "sessions", "operations", "segments", "originals", "readings", "marks",
     "memory_events", "memory_spans", "memory_slots", "memory_lines", "moves", "credentials", "used", "audit",
@@ -254,7 +254,7 @@ CREATE POLICY destroyed ON memory_events FOR DELETE TO {role} USING ({seen});
 CREATE POLICY written ON memory_events FOR INSERT TO {role} WITH CHECK ({mine});
 REVOKE UPDATE ON memory_events FROM {role};
 GRANT UPDATE (name, visibility, owner, digest, is_learned, has_conflicts, record) ON memory_events TO {role};"""
-"""Who wrote a memory is never changed, and nobody writes in the name of another person."""
+"""The author of a memory never changes, and no person writes in the name of another one."""
 _POLICY = """ALTER TABLE {table} ENABLE ROW LEVEL SECURITY;
 CREATE POLICY mine ON {table} TO {role} USING ({condition});"""
 _MINE = "{0} = (SELECT (me()).organisation)"

@@ -23,13 +23,14 @@ from undrift.stores.postgres import marks as marks_table
 from undrift.stores.postgres.changes import Additions, additions
 from undrift.stores.postgres.connection import StaleState, UnknownOutcome
 from undrift.stores.postgres.documents import ServerDocuments
+from undrift.stores.postgres.events import Kind, LoggedEvent
 from undrift.stores.postgres.finding import forget_words, index_some
 from undrift.stores.postgres.log import Append, Home, appended
 from undrift.stores.postgres.memories import ServerMemories
 from undrift.stores.postgres.memory_search import ServerMemorySearch
 from undrift.stores.postgres.originals import ServerOriginals
 from undrift.stores.postgres.purging import ServerPurge
-from undrift.stores.postgres.session_state import LoggedEvent, Kind, SessionState
+from undrift.stores.postgres.session_state import SessionState
 from undrift.stores.postgres.sessions import KnownSession, Sessions
 from undrift.stores.tasks import tag_from, task_from
 from undrift.stores.write import check_scope
@@ -46,7 +47,7 @@ T = TypeVar("T")
 _ATTEMPTS = 100
 """Times that a commit compares again because others wrote first: 12 writers of one session need a few."""
 _LOST_ANSWERS = 5
-"""Attempts whose answer may be lost, before the caller is told."""
+"""Attempts whose answer may be lost, before the caller gets the error."""
 _FIRST_WAIT_S = 0.05
 _TOKEN_BYTES = 12
 _UNDONE = ("rewind", "undo", "purge")
@@ -302,8 +303,8 @@ class PostgresStore(ServerOriginals, ServerPurge, Closing):
             home.server.close()
 
 
-def _append(home: Home, kind: str, at_ms: int, record: rows.Row, made: Additions) -> Append:
-    return _joined(Append(kind, at_ms, record[4], record, made), memory_log.memory_parts(home, made))
+def _append(home: Home, kind: str, at_ms: int, record: rows.Row, new: Additions) -> Append:
+    return _joined(Append(kind, at_ms, record[4], record, new), memory_log.memory_parts(home, new))
 
 
 def _joined(append: Append, parts: memory_log.MemoryParts) -> Append:
@@ -325,8 +326,8 @@ def _check_since(state: SessionState, based_on: int | None) -> None:
 
 
 def _refused(append: Append) -> StoreError | None:
-    """Return why a commit was refused though nobody wrote first: another session has one of its references."""
-    refs = [event.key[-1] for event in append.made.events if event.kind in (Kind.ORIGINAL, Kind.KEPT)]
+    """Return why a commit was refused though no process wrote first: another session has one of its references."""
+    refs = [event.key[-1] for event in append.additions.events if event.kind in (Kind.ORIGINAL, Kind.KEPT)]
     if not refs:
         return None
     return StoreError(f"reference {rows.shown(refs[0])}: another original is stored under it; nothing was written")
