@@ -272,3 +272,9 @@ def test_entries_that_cannot_be_stored_are_the_callers_mistake(store: Store):
     with pytest.raises(InputError, match="empty"):
         store.add_marks("", [])
     assert store.sessions() == ()
+
+
+def test_an_original_without_a_word_stops_no_search(store: Store):
+    add(store, original("dashes", "---"), original("empty", ""), original("f", "word"), prune_them=True)
+    assert [hit.entry_id for hit in store.find("word")] == ["f"]
+    assert store.find("---") == ()

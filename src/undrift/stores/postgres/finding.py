@@ -29,8 +29,9 @@ _READ = 192
 _INDEXED_AT_ONCE = 256
 _TO_INDEX = """SELECT s.name, o.seq, o.place FROM originals o JOIN sessions s ON s.month = o.month AND s.number = o.session
     WHERE o.person = %s AND o.words IS NULL AND s.project = %s ORDER BY s.number, o.seq, o.place LIMIT %s"""
-_INDEX = """UPDATE originals o SET words = (SELECT array_agg(w) FROM unnest(%s::int[]) w) FROM sessions s
-    WHERE s.month = o.month AND s.number = o.session AND s.project = %s AND s.person = %s AND s.name = %s AND o.seq = %s AND o.place = %s AND o.words IS NULL"""
+_INDEX = """UPDATE originals o SET words = %s::int[] FROM sessions s
+    WHERE s.month = o.month AND s.number = o.session AND s.project = %s AND s.person = %s AND s.name = %s AND o.seq = %s AND o.place = %s AND o.words IS NULL
+    RETURNING 1"""
 _WITH = """SELECT s.name, o.seq, o.place FROM originals o JOIN sessions s ON s.month = o.month AND s.number = o.session
     WHERE o.person = %s AND o.words @> %s::int[] AND s.project = %s AND (%s::bytea IS NULL OR s.name = %s)
     ORDER BY s.written DESC, o.seq DESC, o.place DESC LIMIT %s"""
@@ -99,8 +100,7 @@ def index_some(home: Home, sessions: Sessions, texts: Texts) -> bool:
         else (_INDEX, ([0], home.project, who, rows.raw(one.session), one.seq, one.place))
         for one in wanted
     ]
-    home.server.write(home.caller, *updates)
-    return True
+    return any(home.server.write(home.caller, *updates))  # none: another process indexed them meanwhile
 
 
 def forget_words(home: Home) -> None:
