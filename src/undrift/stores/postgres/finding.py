@@ -83,23 +83,13 @@ def index_some(home: Home, sessions: Sessions, texts: Texts) -> bool:
     if not found:
         return False
     wanted = [_Where(rows.text_from(bytes(name)), seq, place) for name, seq, place in found]
-    read = _read(home, sessions, texts, wanted)
-    updates = [
-        (
-            _INDEX,
-            (
-                sorted(_hashes(home.seal, read[one][1] or b"")),
-                home.project,
-                who,
-                rows.raw(one.session),
-                one.seq,
-                one.place,
-            ),
-        )
-        if one in read
-        else (_INDEX, ([0], home.project, who, rows.raw(one.session), one.seq, one.place))
-        for one in wanted
-    ]
+    read = _read(home, sessions, texts, wanted, only_removed=False)
+    updates = []
+    for one in wanted:
+        text = read[one][1] if one in read else None
+        hashes = _hashes(home.seal, text) if text else []
+        where = (home.project, who, rows.raw(one.session), one.seq, one.place)
+        updates.append((_INDEX, (hashes, *where)))
     return any(home.server.write(home.caller, *updates))  # none: another process indexed them meanwhile
 
 
@@ -152,9 +142,9 @@ def _found(where: _Where, record: Record, snippet: str, score: float) -> Found:
 
 
 def _read(
-    home: Home, sessions: Sessions, texts: Texts, wanted: Iterable[_Where]
+    home: Home, sessions: Sessions, texts: Texts, wanted: Iterable[_Where], *, only_removed: bool = True
 ) -> dict[_Where, tuple[Record, bytes | None]]:
-    """Return the originals that are searched, with their texts; None: a text is damaged."""
+    """Return originals with their texts; None: a text is damaged. `only_removed`: those that are searched."""
     by_session: dict[str, list[_Where]] = {}
     for one in wanted:
         by_session.setdefault(one.session, []).append(one)
@@ -165,7 +155,7 @@ def _read(
             read = texts(home, state, list(records.values()))
             is_gone = _removal(state)
             for one, record in records.items():
-                if record.event.kind == Kind.ORIGINAL or is_gone(record):
+                if not only_removed or record.event.kind == Kind.ORIGINAL or is_gone(record):
                     found[one] = (record, read.get(record.number))
     return found
 
