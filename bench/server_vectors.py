@@ -1,7 +1,7 @@
 """A search inside a project behind the server's index of vectors: ``python -m bench.server_vectors [--json PATH] [--short]``.
 
 A project of 200 memories stands among 20,000 of other projects: a filter of 1%. The same queries are answered by comparing
-all, by an HNSW index as it is set by default, and by the index as undrift asks it: it goes on until the filter has let
+all, by an HNSW index as it is set by default, and by the index as undrift asks it: it continues until the filter has let
 enough through, and what it found is sorted again. All rows are read as the engine reads them, behind its policies.
 """
 
@@ -50,7 +50,10 @@ def measure(*, others: int = 20_000, own: int = 200, queries: int = 100) -> Repo
     report = Report()
     with PostgresServer.start() as server:
         url = f"{server.url()}&undrift_schema=bench"
-        with PostgresEngine.open(url, Scope(project="own")) as store, PostgresEngine.open(url, Scope(project="other")) as other:
+        with (
+            PostgresEngine.open(url, Scope(project="own")) as store,
+            PostgresEngine.open(url, Scope(project="other")) as other,
+        ):
             create(store._home, DIMENSION)
             mine, theirs = vectors(own, 1), vectors(others, 2)
             with _owner(server) as connection:
@@ -86,7 +89,13 @@ def _ways(report: Report, store: Any, asked: Any, stored: Any, name: str, first:
         report.figures.append(Figure(f"{name}: {way}, wall", "ms", (median(spent),)))
         least = LEAST_RECALL if way in ("HNSW, relaxed order and sorted", "as the planner chooses") else None
         report.claims.append(Claim(f"{name}: {way}, recall of {_K}", float(np.mean(shares)), "of 1", least=least))
-        report.figures.append(Figure(f"{name}: {way}, plan uses the index", "", (float("memory_vectors_hnsw_256" in _plan(store, settings, asked[0])),)))
+        report.figures.append(
+            Figure(
+                f"{name}: {way}, plan uses the index",
+                "",
+                (float("memory_vectors_hnsw_256" in _plan(store, settings, asked[0])),),
+            )
+        )
 
 
 def _asker(store: Any, settings: Sequence[str]) -> Callable[[Any], list[int]]:

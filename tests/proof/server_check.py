@@ -1,6 +1,6 @@
 """The judge of the proofs on a server: the histories of all processes against what the server has.
 
-What was acknowledged is there once and wholly; what was not is there once and wholly, or not at all; numbers have no gaps.
+An acknowledged operation is there once and wholly; any other is there once and wholly, or not at all; numbers have no gaps.
 """
 
 import json
@@ -21,7 +21,7 @@ from undrift.stores.memory_values import MemoryUpdate
 from undrift.stores.postgres.opening import PostgresEngine
 from undrift.values.window import Original
 
-__all__ = ["Began", "History", "history", "problems", "shown", "started"]
+__all__ = ["Began", "History", "ended", "history", "problems", "shown", "started", "told"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +61,30 @@ def started(order: Order, place: Network | None = None, pipes: Sequence[int] = (
     )
 
 
+def ended(processes: "Sequence[subprocess.Popen[str]]") -> None:
+    """Kill the processes that still run, and close what they print to."""
+    for one in processes:
+        one.kill()
+        one.wait()
+        for pipe in (one.stdout, one.stderr):
+            if pipe is not None:
+                pipe.close()
+
+
+def told(processes: "Sequence[subprocess.Popen[str]]") -> list[History]:
+    """Wait until the processes are done; return their histories. Raises RuntimeError: one failed."""
+    found = []
+    try:
+        for process in processes:
+            out, errors = process.communicate()
+            if process.returncode:
+                raise RuntimeError(errors)
+            found.append(history(out.splitlines()))
+    finally:
+        ended(processes)
+    return found
+
+
 def history(lines: Iterable[str]) -> History:
     """Read what a process printed; a line that was cut off at its end is left out."""
     found = History()
@@ -86,7 +110,11 @@ def history(lines: Iterable[str]) -> History:
 def problems(url: str, histories: Sequence[History]) -> list[str]:
     """Return what the server and the histories disagree about; the first word of each says how."""
     began = {one.id: one for each in histories for one in each.began.values()}
-    wrong = [f"unread: {id_} was acknowledged, and another process did not see it" for each in histories for id_ in each.unread]
+    wrong = [
+        f"unread: {id_} was acknowledged, and another process did not see it"
+        for each in histories
+        for id_ in each.unread
+    ]
     with PostgresEngine.open(url) as store:
         try:
             places = _places(store, {one.session for one in began.values()}, wrong)

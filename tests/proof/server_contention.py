@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 
 from tests.postgres_server import PostgresServer
-from tests.proof.server_check import History, history, problems, shown, started
+from tests.proof.server_check import History, problems, shown, started, told
 from tests.proof.server_networks import Network, networks, server_on
 from tests.proof.server_workload import Order
 
@@ -53,12 +53,7 @@ def run(
     for one in pipes:
         for end in one:
             os.close(end)
-    found = []
-    for process in running:
-        out, errors = process.communicate()
-        assert process.returncode == 0, errors
-        found.append(history(out.splitlines()))
-    return found
+    return told(running)
 
 
 def part(values: Sequence[float], share: float) -> float:

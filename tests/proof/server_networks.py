@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import psycopg
 
@@ -24,7 +25,7 @@ _TRUST = "host all all 10.231.0.0/16 trust\n"
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """Where processes run.
+    """A place for processes.
 
     Args:
         host: The server's address there.
@@ -74,9 +75,9 @@ def _made(number: int, holders: list[subprocess.Popen[bytes]]) -> Network:
     holder = subprocess.Popen(["unshare", "--net", "sleep", "infinity"])
     holders.append(holder)
     net, link = _NET.format(number=number), _link(number)
-    own = os.readlink("/proc/self/ns/net")
+    own = Path("/proc/self/ns/net").readlink()
     deadline = time.monotonic() + 5
-    while os.readlink(f"/proc/{holder.pid}/ns/net") == own:
+    while Path(f"/proc/{holder.pid}/ns/net").readlink() == own:
         if holder.poll() is not None or time.monotonic() > deadline:
             raise OSError("unshare --net is refused")
         time.sleep(0.01)

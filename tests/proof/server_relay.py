@@ -1,20 +1,22 @@
 """A relay on loopback between a client and a server: it adds delay, stalls, and cuts connections in the middle of answers.
 
-Law: it changes no byte. What it does to a part of the stream, a plan decides that is called for each part.
+Law: it changes no byte. A plan is called for each part of the stream and decides what happens to it.
 """
 
 import socket
+import subprocess
+import sys
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from enum import Enum
 from pathlib import Path
 from typing import Any
 
 from undrift.values.closing import Closing
 
-__all__ = ["Act", "Plan", "Relay", "passing"]
+__all__ = ["Act", "Plan", "Relay", "passing", "relay_process"]
 
 _PART_BYTES = 1 << 16
 _LATE_S = 0.3
@@ -22,7 +24,7 @@ _STALL_S = 0.4
 
 
 class Act(Enum):
-    """What happens to a part of the stream."""
+    """The fate of a part of the stream."""
 
     PASS = 0
     CUT = 1
@@ -59,6 +61,7 @@ class Relay(Closing):
         self._target = target
         self._delay_s = delay_s / 2
         self._open: set[socket.socket] = set()
+        self._clients: set[socket.socket] = set()
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = int(self._listener.getsockname()[1])
         threading.Thread(target=self._accept, daemon=True).start()
@@ -66,6 +69,11 @@ class Relay(Closing):
     def close(self) -> None:
         self._listener.close()
         for one in list(self._open):
+            _end(one)
+
+    def cut(self) -> None:
+        """End all connections of clients; the server continues with the requests that it has received."""
+        for one in list(self._clients):
             _end(one)
 
     def _accept(self) -> None:
@@ -83,6 +91,7 @@ class Relay(Closing):
                 continue
             client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self._open |= {client, server}
+            self._clients.add(client)
             for ends in ((client, server, False), (server, client, True)):
                 threading.Thread(target=self._pass_on, args=ends, daemon=True).start()
 
@@ -111,9 +120,28 @@ class Relay(Closing):
         for one in (source, target):
             _end(one)
             self._open.discard(one)
+            self._clients.discard(one)
+
+
+@contextmanager
+def relay_process(target: Path, delay_s: float) -> Iterator[int]:
+    """Yield the port of a relay in a process of its own, whose threads take no time of this one."""
+    command = [sys.executable, "-m", "tests.proof.server_relay", str(target), str(delay_s)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield int(process.stdout.readline())
+        finally:
+            process.kill()
 
 
 def _end(one: socket.socket) -> None:
     with suppress(OSError):
         one.shutdown(socket.SHUT_RDWR)
     one.close()
+
+
+if __name__ == "__main__":
+    with Relay(Path(sys.argv[1]), delay_s=float(sys.argv[2])) as made:
+        print(made.port, flush=True)
+        sys.stdin.read()

@@ -1,4 +1,4 @@
-"""What a process does on a server in the proofs: operations of all kinds, each with an id, and a line for each answer.
+"""The work of one process on a server in the proofs: operations of all kinds, each with an id, and a line for each answer.
 
 ``python -m tests.proof.server_workload ORDER`` with an `Order` as JSON prints one JSON object a line.
 """
@@ -36,7 +36,7 @@ _OPENINGS = 50
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What one process is to do.
+    """The work of one process.
 
     Args:
         url: The address of the home.
@@ -135,8 +135,8 @@ def operate(order: Order) -> None:
 
 
 def _read_along(order: Order, ready: threading.Event) -> None:
-    """Read what another process was acknowledged, right after it was told of it; print how long that took."""
-    with _opened(order) as store, open(order.inbox, encoding="ascii") as told:
+    """Read what another process was acknowledged, right after the acknowledgement; print how long that took."""
+    with _opened(order) as store, os.fdopen(order.inbox, encoding="ascii") as told:
         store.operations("warm")
         ready.set()
         for line in told:
@@ -185,7 +185,7 @@ def _without_token() -> None:
 
 
 def _without_sequence() -> None:
-    """Append without the condition that nobody wrote meanwhile."""
+    """Append without the condition that no other process wrote meanwhile."""
     from undrift.stores.postgres import log
 
     _replaced(log, "_APPEND", "AND last_seq = %(based)s", "AND last_seq >= %(based)s")

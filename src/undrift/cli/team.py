@@ -30,8 +30,12 @@ def team_options(command: Any) -> Any:
 
 @click.command("key")
 @click.argument("person")
-@click.option("--project", "project", default="", help="The only project of the key (default: each request names one).")
-@click.option("--days", type=click.IntRange(1, 36_500), help="Days until it ends (default: until you revoke it).")
+@click.option(
+    "--project", metavar="P", default="", help="The only project of the key (default: each request names one)."
+)
+@click.option(
+    "--days", metavar="N", type=click.IntRange(1, 36_500), help="Days until it ends (default: until you revoke it)."
+)
 @team_options
 def key_command(person: str, project: str, days: int | None, home: str | None, as_json: bool) -> None:
     """Make a key of a person for the team's gateway; it is shown once.
@@ -54,7 +58,11 @@ def key_command(person: str, project: str, days: int | None, home: str | None, a
 @click.command("keys")
 @team_options
 def keys_command(home: str | None, as_json: bool) -> None:
-    """List the keys of all people, without the keys themselves."""
+    """List the keys of all people, without the keys themselves.
+
+    \b
+    undrift team keys
+    """
     with people_of(home) as people:
         found = people.keys()
     rows = [
@@ -79,7 +87,11 @@ def keys_command(home: str | None, as_json: bool) -> None:
 @click.argument("label")
 @team_options
 def revoke_command(label: str, home: str | None, as_json: bool) -> None:
-    """Revoke a key. LABEL is its beginning, as `undrift team keys` prints it."""
+    """Revoke a key. LABEL is its beginning, as `undrift team keys` prints it.
+
+    \b
+    undrift team revoke LABEL
+    """
     with people_of(home) as people:
         revoked = people.revoke(label)
     if as_json:
@@ -95,20 +107,30 @@ def revoke_command(label: str, home: str | None, as_json: bool) -> None:
 @click.argument("role")
 @team_options
 def login_command(person: str, role: str, home: str | None, as_json: bool) -> None:
-    """Bind a login role of the database to one person: it reads and writes as this person alone."""
+    """Bind a login role of the database to one person: it reads and writes as this person alone.
+
+    \b
+    undrift team login ann@example.org ann
+    """
     with people_of(home) as people:
         people.bind(person, role)
     if as_json:
         echo_json({"person": person, "role": role})
     else:
-        say(f"Every login as {safe(role)} is {safe(person)} now.")
+        say(f"A login as {safe(role)} is {safe(person)}.")
 
 
 @click.command("audit")
-@click.option("--limit", type=click.IntRange(1, 100_000), default=100, show_default=True, help="Lines, newest first.")
+@click.option(
+    "--limit", metavar="N", type=click.IntRange(1, 100_000), default=100, show_default=True, help="Lines, newest first."
+)
 @team_options
 def audit_command(limit: int, home: str | None, as_json: bool) -> None:
-    """Show who read what other people wrote, the newest first."""
+    """Show who read what other people wrote, the newest first.
+
+    \b
+    undrift team audit --limit 20
+    """
     with people_of(home) as people:
         found = people.audit(limit)
     if as_json:
@@ -125,7 +147,11 @@ def audit_command(limit: int, home: str | None, as_json: bool) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @team_options
 def destroy_command(yes: bool, home: str | None, as_json: bool) -> None:
-    """Destroy the organisation's key: no one can read its records any more, in any copy of the database."""
+    """Destroy the organisation's key: no one can read its records any more, in any copy of the database.
+
+    \b
+    undrift team destroy
+    """
     with people_of(home) as people:
         name = people.address.owner.organisation
         if not yes and not click.confirm(f"Destroy all records of {safe(name)}, for ever?", err=True):

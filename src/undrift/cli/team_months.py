@@ -15,7 +15,11 @@ __all__ = ["drop_command", "months_command"]
 @click.command("months")
 @team_options
 def months_command(home: str | None, as_json: bool) -> None:
-    """List the months of the server: a session stands in the month in which it began."""
+    """List the months of the server: a session stands in the month in which it began.
+
+    \b
+    undrift team months
+    """
     from undrift.stores.postgres.retention import months
 
     with people_of(home) as people:
@@ -42,6 +46,9 @@ def drop_command(month: str, yes: bool, home: str | None, as_json: bool) -> None
     """Drop the sessions that began in MONTH, such as 2026-01, of all people. Memories stay.
 
     It takes a moment, however large the month is. A month with a session that was used in the last 30 days is refused.
+
+    \b
+    undrift team drop 2026-01
     """
     from undrift.stores.postgres.retention import drop_month
 

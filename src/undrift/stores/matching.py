@@ -15,7 +15,7 @@ import apsw
 from undrift.stores.rows import key
 from undrift.stores.segments import has_all, texts
 
-__all__ = ["Look", "Match", "Sought", "matches", "score_of", "sought_words", "weight_of"]
+__all__ = ["LookedTexts", "Match", "Sought", "matches", "score_of", "sought_words", "weight_of"]
 
 _MOST_CHARACTERS = 10_000
 _MOST_WORDS = 32
@@ -75,7 +75,7 @@ class Sought(NamedTuple):
     is_phrase: bool
 
 
-class Held(NamedTuple):
+class HeldText(NamedTuple):
     """A text with words of the question: how often it has each, and how many words it has in all."""
 
     counts: tuple[int, ...]
@@ -157,10 +157,10 @@ def _ranked(rows: _Rows, rare: Mapping[Sought, Sequence[int]], limit: int) -> li
         for number in numbers:
             promise[number] = promise.get(number, 0.0) + weight_of(some, of_all)
     read, lost = _read(connection, sorted(promise, key=lambda number: (-promise[number], -number)))
-    counted = {number: Held(_counts(text, words), size) for number, (text, size) in read.items()}
+    counted = {number: HeldText(_counts(text, words), size) for number, (text, size) in read.items()}
     weights = [weight_of(some, of_all) for some in _with_phrases(held, rare, counted)]
     guessed = {number: score_of(seen, weights, mean) for number, seen in counted.items()}
-    look = Look(words)
+    look = LookedTexts(words)
     look.at({number: read[number][0] for number in sorted(guessed, key=lambda one: (-guessed[one], -one))}, limit)
     scores = {number: score_of(seen, weights, mean) for number, seen in look.seen.items()}
     scores |= {number: promise[number] for number in lost}  # as of a text of middle length with each word once
@@ -169,7 +169,7 @@ def _ranked(rows: _Rows, rare: Mapping[Sought, Sequence[int]], limit: int) -> li
 
 
 def _with_phrases(
-    held: Sequence[int], rare: Mapping[Sought, Sequence[int]], counted: Mapping[int, Held]
+    held: Sequence[int], rare: Mapping[Sought, Sequence[int]], counted: Mapping[int, HeldText]
 ) -> Iterator[float]:
     """Yield in how many originals each word is, where the index only knows it for the terms of a phrase."""
     for place, (word, numbers) in enumerate(rare.items()):
@@ -192,7 +192,7 @@ def weight_of(held: float, of_all: int) -> float:
 
 def _newest(rows: _Rows, words: Sequence[Sought], joined: str, limit: int) -> list[Match]:
     order = rows.newest(f" {joined} ".join(word.terms for word in words), max(limit, _MOST_READ))
-    look = Look(words, joined)
+    look = LookedTexts(words, joined)
     read, lost = _read(rows.connection, order)
     look.at({number: text for number, (text, _) in read.items()}, limit)
     shown = (number for number in order if number in look.seen or number in lost)
@@ -217,11 +217,11 @@ def _read(connection: apsw.Connection, order: Sequence[int]) -> tuple[dict[int, 
     return {number: (read[number], sizes.get(number, 0)) for number in wanted if number in read}, lost
 
 
-class Look:
+class LookedTexts:
     """Takes texts apart for the words of a question, through an index in memory."""
 
     def __init__(self, words: Sequence[Sought], joined: str = "OR") -> None:
-        self.seen: dict[int, Held] = {}
+        self.seen: dict[int, HeldText] = {}
         """The texts that match the question, by their numbers."""
         self._question = f" {joined} ".join(word.phrase for word in words)
         self._begins = [word.begin for word in words]
@@ -259,7 +259,7 @@ class Look:
     def _note(self, api: apsw.FTS5ExtensionApi, *_: Any) -> None:
         if api.rowid not in self.seen:
             counts = tuple(len(api.phrase_locations(phrase)[0]) for phrase in range(api.phrase_count))
-            self.seen[api.rowid] = Held(counts, api.column_size(0))
+            self.seen[api.rowid] = HeldText(counts, api.column_size(0))
 
 
 def _count(connection: apsw.Connection, word: Sought) -> int:
@@ -279,7 +279,7 @@ def _varint(blob: bytes) -> int:
     return value
 
 
-def score_of(seen: Held, weights: Sequence[float], mean: float) -> float:
+def score_of(seen: HeldText, weights: Sequence[float], mean: float) -> float:
     """Return the score (bm25) of a text; `mean`: the length of a text in words, on average."""
     length = _K1 * (1 - _B + _B * seen.size / mean)
     return sum(

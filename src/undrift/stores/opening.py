@@ -54,7 +54,7 @@ class Engine(Protocol):
 
 
 def engine_of(home: str | os.PathLike[str]) -> Engine:
-    """Return the engine for a home: SQLite, unless the folder stands for a home on a server."""
+    """Return the engine for a home: SQLite, unless the folder has the note of a server."""
     address = server_of(home_path(home))
     return SqliteStore if address is None else ServedEngine(address)
 

@@ -1,4 +1,4 @@
-"""Homes on a server: the folder on this machine that stands for one, and the engine that such a folder has.
+"""Homes on a server: the folder that each has on this machine, and the engine of such a folder.
 
 Law: the folder holds what belongs to this machine: its token, its logs, the agent's files, and a note with the address.
 All records are on the server. An address is the owner's secret: the note is readable for the owner alone.
@@ -10,7 +10,7 @@ import os
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import urlsplit
 
 from undrift.errors import StoreError
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["NOTE", "ServedEngine", "home_path", "scope_on_server", "server_of"]
 
 NOTE = "server.json"
-"""In a folder that stands for a home on a server: its address."""
+"""The file with the address, in the folder of a home on a server."""
 _SERVERS = ".undrift/servers"
 _PROJECT_NOTE = "project.json"
 _NOT_A_NAME = re.compile(r"[^a-z0-9]+")
@@ -35,7 +35,7 @@ _MOST_BYTES = 64 << 10
 
 
 def home_path(home: str | os.PathLike[str]) -> Path:
-    """Return the folder of a home; for an address, the folder on this machine that stands for it, with its note.
+    """Return the folder of a home; for an address, its folder on this machine, with the note.
 
     Raises StoreError: the folder cannot be written, or the user's home folder is not known.
     """
@@ -69,9 +69,9 @@ def server_of(folder: str | os.PathLike[str]) -> str | None:
 
 
 class ServedEngine:
-    """`undrift.stores.opening.Engine` of a folder that stands for a home on a server."""
+    """`undrift.stores.opening.Engine` of the folder of a home on a server."""
 
-    own_files: tuple[str, ...] = ()
+    own_files: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, address: str) -> None:
         self._address = address

@@ -1,6 +1,5 @@
 """Gateways of a team over a PostgreSQL server: keys and budgets are shared, and any of them may take any turn."""
 
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
@@ -14,9 +13,9 @@ from undrift.values.member import hash_of
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Iterator[str]:
+def home(tmp_path: Path) -> str:
     skip_without_server()
-    yield address_of(tmp_path, organisation="acme")
+    return address_of(tmp_path, organisation="acme")
 
 
 def table_of_files(folder: Path) -> str:

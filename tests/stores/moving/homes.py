@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.stores.on_server import OnServer, address_of, skip_without_server
-from undrift.stores.postgres.address import Address
+from undrift.stores.postgres.address import ServerAddress
 from undrift.stores.postgres.connection import connected
 from undrift.stores.postgres.log import Home
 from undrift.stores.postgres.opening import entered
@@ -18,7 +18,7 @@ __all__ = ["server_home"]
 def server_home(name: Path, scope: Scope = Scope()) -> Iterator[Home]:  # noqa: B008 - a value
     skip_without_server()
     OnServer.open(name, scope).close()
-    address = Address.parsed(address_of(name))
+    address = ServerAddress.parsed(address_of(name))
     server = connected(address, 5_000)
     try:
         yield entered(server, address.of(scope))

@@ -28,16 +28,23 @@ class Play:
     Args:
         sessions: The names of the sessions.
         prefix: Of all names of records, so that two plays never name the same.
+        offset: Of all times, in milliseconds.
     """
 
     def __init__(
-        self, store: Store, seed: int, sessions: tuple[str, ...] = ("s", "t", "a/b 中"), prefix: str = ""
+        self,
+        store: Store,
+        seed: int,
+        sessions: tuple[str, ...] = ("s", "t", "a/b 中"),
+        prefix: str = "",
+        offset: int = 0,
     ) -> None:
         self.store = store
         self.random = Random(f"{seed} {prefix}")
         self.sessions = sessions
         self.prefix = prefix
         self.step = 0
+        self.offset = offset
         self.acts: tuple[Callable[[str], Any], ...] = (
             self.leaves, self.leaves, self.keeps, self.prunes_kept, self.works, self.works, self.states, self.runs, self.writes,
             self.remembers, self.remembers, self.supersedes, self.forgets, self.reads, self.marks, self.goes_back, self.goes_forth,
@@ -55,7 +62,7 @@ class Play:
 
     @property
     def at_ms(self) -> int:
-        return 1_700_000_000_000 + self.step * 1_000
+        return 1_700_000_000_000 + self.step * 1_000 + self.offset
 
     def name(self) -> str:
         return f"{self.prefix}{self.random.choice(_HOSTILE)} {self.step}"

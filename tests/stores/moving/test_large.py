@@ -1,6 +1,7 @@
 """A move that is killed goes on where it was; a large home goes and comes back with equal hashes."""
 
 import base64
+import faulthandler
 import os
 import signal
 import time
@@ -19,7 +20,8 @@ from undrift.stores.moving.reading_server import ServerSource
 from undrift.stores.sqlite import SqliteStore
 
 _LONG = bool(os.environ.get("UNDRIFT_TEST_LONG"))
-_TEXT_BYTES = 40_000
+_TEXT_BYTES = 8_000
+_TEXTS = 25
 _MOVE = """
 import sys
 from pathlib import Path
@@ -41,11 +43,11 @@ def fill(folder: Path, size_bytes: int, *, session_bytes: int) -> list[str]:
         while written < size_bytes:
             names.append(f"session {len(names):04}")
             random = Random(names[-1])
-            for turn in range(max(1, session_bytes // (5 * _TEXT_BYTES))):
-                texts = [base64.b64encode(random.randbytes(_TEXT_BYTES * 3 // 4)).decode() for _ in range(5)]
+            for turn in range(max(1, session_bytes // (_TEXTS * _TEXT_BYTES))):
+                texts = [base64.b64encode(random.randbytes(_TEXT_BYTES * 3 // 4)).decode() for _ in range(_TEXTS)]
                 made = [original(f"{turn} {n}", text, session=names[-1]) for n, text in enumerate(texts)]
                 commit(store, names[-1], "prune", at_ms=turn, originals=made, decisions=[prune(one) for one in made])
-                written += 5 * _TEXT_BYTES * 3 // 4
+                written += _TEXTS * _TEXT_BYTES * 3 // 4
     return names
 
 
@@ -97,6 +99,7 @@ def test_a_large_home_goes_and_comes_back_with_equal_hashes(
     tmp_path: Path, megabytes: int, capsys: pytest.CaptureFixture
 ):
     skip_without_server()
+    faulthandler.cancel_dump_traceback_later()  # the long one takes longer than any test may
     home, back, name = tmp_path / "home", tmp_path / "back", tmp_path / "server"
     names = fill(home, megabytes * 1_000_000, session_bytes=min(megabytes, 200) * 100_000)
     began = time.monotonic()

@@ -6,11 +6,13 @@ import pytest
 
 from tests.stores.builders import add, original, raw
 from tests.stores.moving.homes import server_home
-from tests.stores.moving.plays import answers, play
+from tests.stores.moving.plays import Play, answers, play
 from tests.stores.on_server import OnServer
+from undrift.stores.moving.memories import Rewind, with_spans
 from undrift.stores.moving.move import Moved, move, prove
 from undrift.stores.moving.proof import Proof
 from undrift.stores.moving.reading_file import FileSource
+from undrift.stores.moving.values import MovedMemory
 from undrift.stores.moving.writing_file import FileTarget
 from undrift.stores.moving.writing_server import ServerTarget
 from undrift.stores.sqlite import SqliteStore
@@ -142,7 +144,29 @@ def test_the_proof_notices_a_changed_byte(tmp_path: Path):
     for folder in (home, other):
         source = FileSource.open(folder)
         proofs.append(Proof())
-        prove(proofs[-1], source, {"s": 1}, set())
+        prove(proofs[-1], source, {"s": 1}, {})
         source.close()
     assert proofs[0].counts == proofs[1].counts
     assert proofs[0].sha256 != proofs[1].sha256
+
+
+@pytest.mark.parametrize("seed", range(20, 30))
+def test_when_a_memory_is_active_follows_from_its_versions_and_the_rewinds(tmp_path: Path, seed: int):
+    with SqliteStore.open(tmp_path) as store:
+        played = Play(store, seed)
+        for act in (played.remembers, played.supersedes, played.forgets, played.goes_back, played.goes_forth):
+            played.acts = (*played.acts, act, act)
+        played.plays(120)
+    source = FileSource.open(tmp_path)
+    rewinds = [Rewind(*one) for one in source.rewinds()]
+    found = list(source.memories())
+    source.close()
+    assert sum(len(version.spans) > 1 for one in found for version in one.versions) > 2
+    single = [one for one in found if len({version.at.session for version in one.versions}) == 1]
+    assert len(single) > 5
+    for one in single:
+        bare = MovedMemory(one.id, ())
+        made = with_spans(bare, one.versions, rewinds, lambda moment: moment.seq, lambda _: False)
+        assert made == one
+    for one in found:
+        assert with_spans(one, (), rewinds, lambda moment: moment.seq, lambda _: True) == one

@@ -42,9 +42,9 @@ def asked(home: Path, text: str, *values: Any) -> list[Any]:
     """Ask the server as its owner, past every policy."""
     import psycopg
 
-    from undrift.stores.postgres.address import Address
+    from undrift.stores.postgres.address import ServerAddress
 
-    address = Address.parsed(address_of(home))
+    address = ServerAddress.parsed(address_of(home))
     with psycopg.connect(address.url, autocommit=True) as connection:
         connection.execute(f"SET search_path TO {address.schema}")
         done = connection.execute(text, values or None)

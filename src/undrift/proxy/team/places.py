@@ -91,7 +91,7 @@ class MemberStores:
         with self._lock:
             if place.records not in self._stores:
                 found = self._places[place.records]
-                if is_address(found.home):  # what is kept beside the project's records is this person's on the server too
+                if is_address(found.home):  # what is kept beside the records is this person's on the server too
                     note_server(place.home, with_owner(found.home, found.scope))
                     make_folder(place.records)
                 else:

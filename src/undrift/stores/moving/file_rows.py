@@ -20,7 +20,8 @@ from undrift.stores.facts import FACT_COLUMNS, fact_from
 from undrift.stores.figures import whole
 from undrift.stores.originals import ORIGINAL_COLUMNS, original_from, unpacked_original
 from undrift.stores.packing import PackedOriginal
-from undrift.stores.postgres.session_state import Event, Kind, Record, SessionState, new_row
+from undrift.stores.postgres.events import Kind, LoggedEvent, new_row
+from undrift.stores.postgres.session_state import Record, SessionState
 from undrift.stores.tasks import TAG_COLUMNS, TASK_COLUMNS, tag_from, task_from
 
 __all__ = [
@@ -90,13 +91,13 @@ _TABLES = (
 
 class _Version(NamedTuple):
     number: int
-    event: Event
+    event: LoggedEvent
     spans: Sequence[Interval]
 
 
 def events_of(
     connection: apsw.Connection, session: str | bytes, kinds: Mapping[int, str]
-) -> tuple[dict[int, list[Event]], dict[Kind, dict[tuple[bytes, ...], bytes]]]:
+) -> tuple[dict[int, list[LoggedEvent]], dict[Kind, dict[tuple[bytes, ...], bytes]]]:
     """Return the events of each operation, originals that left a window apart; and the SHA-256 of what is active, by kind.
 
     Args:
@@ -105,7 +106,7 @@ def events_of(
 
     Raises StoreCorrupt: a row does not match its SHA-256.
     """
-    found: dict[int, list[Event]] = defaultdict(list)
+    found: dict[int, list[LoggedEvent]] = defaultdict(list)
     active: dict[Kind, dict[tuple[bytes, ...], bytes]] = {}
     for table in _TABLES:
         versions = list(_versions(connection, table, session))
@@ -154,11 +155,11 @@ def originals_of(connection: apsw.Connection, session: str | bytes) -> Iterator[
         yield seq, one
 
 
-def original_event(place: int, one: PackedOriginal) -> Event:
+def original_event(place: int, one: PackedOriginal) -> LoggedEvent:
     """Return the event of an original that left a window. `place`: among those of its operation."""
     size_bytes = len(one.content) + len(one.metadata or b"")
     row = (rows.raw(one.entry_id), hashlib.sha256(one.content).digest(), place, size_bytes, rows.raw(one.type))
-    return Event(Kind.ORIGINAL, (rows.raw(one.ref),), row)
+    return LoggedEvent(Kind.ORIGINAL, (rows.raw(one.ref),), row)
 
 
 def _packed(row: rows.Row) -> PackedOriginal:
@@ -187,18 +188,18 @@ def _versions(connection: apsw.Connection, table: _Table, session: str | bytes) 
     for start, end, *row in found:
         own = whole(tuple(row)) if table.kind is Kind.DECISION else tuple(row)
         table.check(own)
-        event = Event(table.kind, table.key(own), new_row(table.kind, own))
+        event = LoggedEvent(table.kind, table.key(own), new_row(table.kind, own))
         yield _Version(own[0], event, intervals(start, end, gaps.get(own[0], ())))
 
 
 def _placed(
     versions: Sequence[_Version], kinds: Mapping[int, str], back: frozenset[str], *, drops_copies: bool
-) -> dict[int, list[Event]]:
+) -> dict[int, list[LoggedEvent]]:
     """Return the events of the versions of one kind by their operations; what rewinds did is none.
 
     `drops_copies`: a version that a rewind wrote is a copy of an earlier one.
     """
-    found: dict[int, list[Event]] = defaultdict(list)
+    found: dict[int, list[LoggedEvent]] = defaultdict(list)
     alive = {(span.start, one.event.key) for one in versions for span in one.spans if not span.is_empty}
     for one in sorted(versions, key=lambda version: version.number):
         for span in one.spans:
@@ -210,7 +211,7 @@ def _placed(
         for span in one.spans:
             at, key = span.end, one.event.key
             if at is not None and kinds.get(at) not in back and (at, key) not in alive:
-                closing = Event(one.event.kind, key, None)
+                closing = LoggedEvent(one.event.kind, key, None)
                 if closing not in found[at]:
                     found[at].append(closing)
     return {seq: events for seq, events in found.items() if events}

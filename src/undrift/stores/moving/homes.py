@@ -110,7 +110,7 @@ def _on_server(folder: Path, *, create: bool) -> Iterator["Home"]:
     address_text = server_of(folder)
     assert address_text is not None
     try:
-        from undrift.stores.postgres.address import Address
+        from undrift.stores.postgres.address import ServerAddress
         from undrift.stores.postgres.connection import connected
         from undrift.stores.postgres.opening import PostgresEngine, entered
     except ImportError as error:
@@ -119,7 +119,7 @@ def _on_server(folder: Path, *, create: bool) -> Iterator["Home"]:
         raise StoreError(f"a home on a server needs {error.name}: {command_for('postgres')}") from error
     scope = scope_on_server(folder, Scope())
     PostgresEngine.open(address_text, scope, create=create).close()  # it migrates
-    address = Address.parsed(address_text)
+    address = ServerAddress.parsed(address_text)
     server = connected(address, _BUSY_MS)
     try:
         yield entered(server, address.of(scope).of(""))

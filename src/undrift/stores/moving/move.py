@@ -8,21 +8,21 @@ killed goes on where it was.
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 
 from undrift.errors import StoreConflict, StoreCorrupt
 from undrift.stores import rows
 from undrift.stores.files import replace_file
 from undrift.stores.memories import memory_from
+from undrift.stores.moving.memories import Key, Rewind, keyed, moments_of, with_spans
 from undrift.stores.moving.numbers import renumbered, renumbered_memory
-from undrift.stores.moving.proof import Places, Proof, memory_digest, session_digests, version_digests
-from undrift.stores.moving.values import Moment, MovedMemory, MovedOperation, Numbered, Source, Target
+from undrift.stores.moving.proof import Places, Proof, Times, quiet_digest, records_in, session_digests
+from undrift.stores.moving.values import Moment, MovedMemory, MovedOperation, Numbered, Source, Span, Target
 
-__all__ = ["Moved", "Tell", "move"]
+__all__ = ["Moved", "Tell", "move", "places_of", "prove", "times_of"]
 
 Tell = Callable[[int, int, str], None]
 """Is told how many bytes are moved, of how many, and which session is next."""
@@ -64,51 +64,73 @@ class Moved:
 
 @dataclass
 class _Session:
-    """A session of both homes: the digests of its operations in the source, and its length there and here."""
+    """A session of both homes.
+
+    Args:
+        digests: Those of its operations in the source.
+        here: How many of them the target has.
+        last: The target's newest operation of it.
+        quiet: Those of the target's purges and sweeps.
+        is_same: The target has everything.
+    """
 
     digests: list[bytes]
     here: int = 0
     last: int = 0
+    quiet: frozenset[bytes] = frozenset()
+    is_same: bool = False
 
 
-def move(source: Source, target: Target, folder: Path | None = None, tell: Tell = lambda *_: None) -> Moved:
+def move(
+    source: Source,
+    target: Target,
+    folder: Path | None = None,
+    tell: Tell = lambda *_: None,
+    *,
+    same: Collection[str] = (),
+    proves: bool = True,
+) -> Moved:
     """Move the records of a project, and compare both homes afterwards.
 
     Args:
         folder: The source's folder, for the note of a move that is killed.
         tell: Is called before each session.
+        same: Sessions that both homes are known to have alike: they are not read.
+        proves: False: the homes are not read again.
 
     Raises:
         StoreBusy: Another process keeps one of the homes locked.
         StoreError: One of the homes cannot be read or written; what was moved is whole.
     """
-    return _Move(source, target, folder, tell).run()
+    return _Move(source, target, folder, tell, frozenset(same)).run(proves=proves)
 
 
 class _Move:
-    def __init__(self, source: Source, target: Target, folder: Path | None, tell: Tell) -> None:
+    def __init__(self, source: Source, target: Target, folder: Path | None, tell: Tell, same: frozenset[str]) -> None:
         self._source = source
         self._target = target
         self._folder = folder
         self._tell = tell
+        self._same = same
         self._done = Moved()
         self._sessions: dict[str, _Session] = {}
+        self._there: set[Moment] = set()
         self._numbers: Mapping[str, Mapping[int, int]] = {}
 
-    def run(self) -> Moved:
+    def run(self, *, proves: bool) -> Moved:
         memories = list(self._source.memories())
         with closing(self._target.source()) as there:
             self._compare(there)
             self._number(there, memories)
         self._put_sessions()
-        places = places_of(self._source.numbered())
         chosen = [one for one in memories if self._comes(one)]
         held = len(memories) - len(chosen)
         if held:
             self._done.conflicts.append(f"{held:,} memories that sessions in conflict wrote or changed")
-        chosen = self._put_memories(chosen, places)
+        fine = self._put_memories(chosen)
         self._target.put_marks(one for one in self._source.marks() if self._is_mine(one.session))
-        self._prove(chosen, places)
+        if proves:
+            self._prove(fine)
         if self._folder is not None:
             with suppress(OSError):
                 (self._folder / _NOTE).unlink(missing_ok=True)
@@ -117,13 +139,18 @@ class _Move:
     def _compare(self, there: Source) -> None:
         """Look at the sessions that both homes have."""
         known = {one.name: one.last_seq for one in there.heads()}
+        lengths = {name: len(places) for name, places in places_of(there.numbered()).items()} if self._same else {}
         for head in self._source.heads():
             if head.name not in known:
                 self._sessions[head.name] = _Session([])
                 continue
+            if head.name in self._same:
+                length = lengths[head.name]
+                self._sessions[head.name] = _Session([b""] * length, length, known[head.name], is_same=True)
+                continue
             try:
-                here = [digest for digest, _ in session_digests(there.operations(head.name), Places(), Counter())]
-                own = [digest for digest, _ in session_digests(self._source.operations(head.name), Places(), Counter())]
+                here, other_quiet = _digests(there, head.name)
+                own, quiet = _digests(self._source, head.name)
             except StoreCorrupt as error:
                 self._done.conflicts.append(str(error))
                 continue
@@ -131,18 +158,21 @@ class _Move:
             if here[:common] != own[:common]:
                 self._done.conflicts.append(f"session {head.name[:80]!r}: both homes have it, with other operations")
                 continue
-            self._sessions[head.name] = _Session(own, len(here), known[head.name])
+            is_same = len(here) >= len(own) and quiet <= other_quiet
+            self._sessions[head.name] = _Session(own, common, known[head.name], other_quiet, is_same)
 
     def _number(self, there: Source, memories: Sequence[MovedMemory]) -> None:
         """Give every operation its number in the other home, and every moment its place in time."""
         operations = [one for one in self._source.numbered() if one.session in self._sessions]
-        own, other = places_of(operations), places_of(there.numbered())
+        there_are = there.numbered()
+        own, other = places_of(operations), places_of(there_are)
         known = {
             Moment(name, places.seq_of(place)): other[name].seq_of(place)
             for name, places in own.items()
             for place in range(1, min(len(places), self._sessions[name].here) + 1)
         }
-        taken = {seq for places in other.values() for seq in places.seqs}
+        self._there = {Moment(one.session, one.seq) for one in there_are}
+        taken = {one.seq for one in self._there}
         least = max((_recorded(one) for one in memories), default=0)
         moments = self._source.moments()
         self._numbers = self._target.numbers(operations, moments, known, taken, least)
@@ -168,55 +198,73 @@ class _Move:
 
     def _put_session(self, name: str) -> None:
         known = self._sessions[name]
-        if known.here and known.here >= len(known.digests):
+        if known.is_same:
             self._done.same.append(name)
+        if name in self._same:
+            return
+        if known.is_same:
             self._target.put_session(name, (), self._source.readings(name), known.last)
             return
         digests: list[bytes] = []
         numbers = self._numbers[name]
 
         def operations() -> Iterator[MovedOperation]:
-            for digest, one in session_digests(self._source.operations(name), Places(), Counter()):
-                digests.append(digest)
-                if len(digests) > known.here:
+            for digest, one in session_digests(self._source.operations(name), Places()):
+                if digest:
+                    digests.append(digest)
+                if len(digests) > known.here if digest else quiet_digest(one) not in known.quiet:
                     yield renumbered(one, numbers)
 
         self._target.put_session(name, operations(), self._source.readings(name), known.last)
         known.digests = digests
-        (self._done.continued if known.here else self._done.moved).append(name)
+        (self._done.continued if known.last else self._done.moved).append(name)
         if any(old != new for old, new in numbers.items()):
             self._done.renumbered.append(name)
 
-    def _put_memories(self, memories: Sequence[MovedMemory], places: Mapping[str, Places]) -> list[MovedMemory]:
-        """Write memories; return those without a conflict."""
+    def _put_memories(self, memories: Sequence[MovedMemory]) -> dict[str, set[Key] | None]:
+        """Write what the other home lacks of memories; return those without a conflict.
+
+        Each has the operations whose versions both homes have if it has them in another order there; else None.
+        """
         with closing(self._target.source()) as there:
-            other = places_of(there.numbered())
+            others = times_of(there.numbered())
+            rewinds = [Rewind(*one) for one in there.rewinds()]
             here = {one.id: one for one in there.memories()}
-        new, known, fine = [], {}, []
+        times = times_of(self._source.numbered())
+        new: list[MovedMemory] = []
+        fine: dict[str, set[Key] | None] = {}
+        known: dict[str, set[Moment]] = {}
         for one in memories:
-            own, there_is = version_digests(one, places), here.get(one.id)
-            found = [] if there_is is None else version_digests(there_is, other)
-            common = min(len(own), len(found))
-            if own[:common] != found[:common]:
+            known_one = here.get(one.id, MovedMemory(one.id, ()))
+            own, found = keyed(one, times), keyed(known_one, others)
+            if any(own[key].row != found[key].row for key in own.keys() & found.keys()):
                 self._done.conflicts.append(f"memory {one.id}: both homes have it, with other versions")
                 continue
-            if there_is is not None and _is_newer(there_is, other, places):
-                continue
-            fine.append(one)
-            if there_is is None or memory_digest(one, places) != memory_digest(there_is, other):
-                new.append(renumbered_memory(one, self._numbers))
-                known[one.id] = len(found)
+            lacking = [version for key, version in keyed(self._renumbered(one), others).items() if key not in found]
+            if list(found) == [key for key in own if key in found] and not _is_newer(known_one, one, others, times):
+                made = _at_known(self._renumbered(one), known_one, others)
+            else:
+                made = with_spans(known_one, lacking, rewinds, self._target.order, self._there.__contains__)
+            is_in_order = _told(made, others) == _told(one, times)
+            fine[one.id] = None if is_in_order else set(own)
+            if made != known_one:
+                new.append(made)
+                known[one.id] = {version.at for version in known_one.versions}
         if new:
             self._target.put_memories(new, self._source.lines(), known)
         return fine
 
-    def _prove(self, memories: Sequence[MovedMemory], places: Mapping[str, Places]) -> None:
+    def _renumbered(self, memory: MovedMemory) -> MovedMemory:
+        return renumbered_memory(memory, self._numbers)
+
+    def _prove(self, memories: Mapping[str, set[Key] | None]) -> None:
         self._done.left_behind = list(self._source.left_behind())
-        lengths = {name: len(places[name]) for name in self._sessions}
-        wanted = {one.id for one in memories}
-        readings = prove(self._done.source, self._source, lengths, wanted)
+        readings = prove(self._done.source, self._source, self._lengths(), memories)
         with closing(self._target.source()) as there:
-            prove(self._done.target, there, lengths, wanted, readings)
+            prove(self._done.target, there, self._lengths(), memories, readings)
+
+    def _lengths(self) -> dict[str, int]:
+        return {name: len(one.digests) for name, one in self._sessions.items()}
 
     def _comes(self, memory: MovedMemory) -> bool:
         return all(moment.session in self._sessions for moment in moments_of(memory))
@@ -246,28 +294,39 @@ def prove(
     proof: Proof,
     home: Source,
     lengths: Mapping[str, int],
-    memories: set[str],
-    readings: Mapping[str, set[bytes]] | None = None,
+    memories: Mapping[str, set[Key] | None],
+    others: Mapping[str, set[bytes]] | None = None,
 ) -> dict[str, set[bytes]]:
-    """Add to a proof what a home holds of sessions and memories; return the readings of each session.
+    """Add to a proof what a home holds of sessions and memories; return the readings and purges of each session.
 
     Args:
         lengths: The number of operations of each session that count.
-        memories: The ids of the memories that count.
-        readings: Those that count; None: all.
+        memories: The memories that count; those of which only some operations do, whenever they were, with these.
+        others: The readings and purges that count; None: all.
     """
     found: dict[str, set[bytes]] = {}
     for name, length in lengths.items():
         counts: Counter[str] = Counter()
-        digests = [one for one, _ in islice(session_digests(home.operations(name), Places(), counts), length)]
-        proof.add_session(name, digests, counts)
-        own = [one for one in home.readings(name) if readings is None or one.digest in readings[name]]
+        digests: list[bytes] = []
+        quiet: set[bytes] = set()
+        for digest, one in session_digests(home.operations(name), Places()):
+            if digest and len(digests) == length:
+                break
+            if digest:
+                digests.append(digest)
+            elif others is None or quiet_digest(one) in others[name]:
+                quiet.add(quiet_digest(one))
+            counts += records_in(one)
+        proof.add_session(name, digests, quiet, counts)
+        own = [one for one in home.readings(name) if others is None or one.digest in others[name]]
         proof.add_readings(name, own)
-        found[name] = {one.digest for one in own}
-    places = places_of(home.numbered())
+        found[name] = {one.digest for one in own} | quiet
+    times = times_of(home.numbered())
     for memory in home.memories():
         if memory.id in memories:
-            proof.add_memory(memory, places)
+            only = memories[memory.id]
+            chosen = None if only is None else {o.at for k, o in keyed(memory, times).items() if k in only}
+            proof.add_memory(memory, times, chosen)
     for line in home.lines():
         if line.id in memories:
             fields = [line.fields[name] for name in sorted(line.fields)]
@@ -283,26 +342,55 @@ def places_of(operations: Sequence[Numbered]) -> dict[str, Places]:
     """Return the places of the operations of each session."""
     found: dict[str, Places] = {}
     for one in sorted(operations, key=lambda operation: operation.seq):
-        found.setdefault(one.session, Places()).add(one.seq)
+        found.setdefault(one.session, Places()).add(one.seq, one.kind)
     return found
 
 
-def moments_of(memory: MovedMemory) -> Iterator[Moment]:
-    """Yield the operations at which a memory changed."""
-    for version in memory.versions:
-        yield version.at
-        for span in version.spans:
-            yield span.start
-            if span.end is not None:
-                yield span.end
+def times_of(operations: Sequence[Numbered]) -> dict[Moment, int]:
+    """Return the times of operations."""
+    return {Moment(one.session, one.seq): one.at_ms for one in operations}
 
 
-def _is_newer(memory: MovedMemory, places: Mapping[str, Places], others: Mapping[str, Places]) -> bool:
-    """Tell whether a memory changed at an operation that the other home does not have."""
-    return any(
-        one.session not in others or places[one.session][one.seq] > len(others[one.session])
-        for one in moments_of(memory)
+def _is_newer(memory: MovedMemory, other: MovedMemory, times: Times, others: Times) -> bool:
+    """Tell whether a memory changed at a moment at which it did not change in the other home."""
+    known = {others[one] for one in moments_of(other)}
+    return any(times[one] not in known for one in moments_of(memory))
+
+
+def _at_known(memory: MovedMemory, known: MovedMemory, times: Times) -> MovedMemory:
+    """Return a memory at the operations by which a home knows it: a fork has copies of those of its session."""
+    by_time = {times[one]: one for one in moments_of(known)}
+
+    def at(moment: Moment) -> Moment:
+        return by_time.get(times[moment], moment)
+
+    versions = (
+        one._replace(
+            at=at(one.at),
+            spans=tuple(Span(at(span.start), None if span.end is None else at(span.end)) for span in one.spans),
+        )
+        for one in memory.versions
     )
+    return memory._replace(versions=tuple(versions))
+
+
+def _told(memory: MovedMemory, times: Times) -> list[tuple[Key, list[tuple[int, int | None]]]]:
+    """Return when each version of a memory was active, by the times of operations."""
+    return [
+        (key, [(times[one.start], None if one.end is None else times[one.end]) for one in version.spans])
+        for key, version in keyed(memory, times).items()
+    ]
+
+
+def _digests(home: Source, name: str) -> tuple[list[bytes], frozenset[bytes]]:
+    """Return the digests of the operations of a session, and those of its purges and sweeps."""
+    found, quiet = [], set()
+    for digest, one in session_digests(home.operations(name), Places()):
+        if digest:
+            found.append(digest)
+        else:
+            quiet.add(quiet_digest(one))
+    return found, frozenset(quiet)
 
 
 def _recorded(memory: MovedMemory) -> int:

@@ -33,19 +33,24 @@ def numbers_in_file(
     every = list(operations)
     found: dict[str, dict[int, int]] = defaultdict(dict)
     last: dict[str, int] = defaultdict(int)
+    for moment, seq in known.items():
+        last[moment.session] = max(last[moment.session], seq)
     used = set(taken)
     main = _main_origin(every)
     rest = []
+    behind: set[str] = set()  # sessions of which an earlier operation gets a new number, greater than all that are kept
     for one in sorted(every, key=lambda operation: operation.seq):
         number = known.get(Moment(one.session, one.seq))
-        if number is None and main and one.origin == main and one.seq not in used and one.seq > last[one.session]:
+        is_free = one.seq not in used and one.seq > last[one.session] and one.session not in behind
+        if number is None and main and one.origin == main and is_free:
             number = one.seq
             used.add(number)
         if number is None:
             rest.append(one)
+            behind.add(one.session)
             continue
         found[one.session][one.seq] = number
-        last[one.session] = number
+        last[one.session] = max(last[one.session], number)
     next_ = max(least, max(used, default=0)) + 1
     for one in _in_order(rest, set(moments)):
         found[one.session][one.seq] = next_

@@ -7,7 +7,7 @@ operation counts by its place in its session, and what names another operation b
 import hashlib
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,37 +15,42 @@ import msgspec
 
 from undrift.stores import rows
 from undrift.stores.moving.values import Moment, MovedMemory, MovedOperation, MovedReading, MovedVersion
-from undrift.stores.postgres.session_state import COUNTED_AS, Kind
+from undrift.stores.postgres.events import COUNTED_AS, Kind
 
 __all__ = [
     "GOES_BACK",
     "MOVES",
+    "QUIET",
+    "Times",
     "Places",
     "Proof",
-    "memory_digest",
     "operation_digest",
+    "quiet_digest",
+    "records_in",
     "session_digests",
-    "version_digests",
 ]
 
 MOVES = ("to", "of")
 """The parts of a payload that name an operation, in operations that go back in time."""
 GOES_BACK = frozenset({"rewind", "undo", "rewind-facts"})
+QUIET = frozenset({"purge", "sweep"})
+"""Operations that only say that others were changed."""
 _SESSIONS, _OPERATIONS = "sessions", "operations"
 
 
 class Places:
-    """The operations of one session by their numbers: the first has place 1."""
+    """The operations of one session by their numbers: the first has place 1.
+
+    Purges and sweeps have no place: they hold nothing, and each home may have them elsewhere in the log.
+    """
 
     def __init__(self) -> None:
-        self._of: dict[int, int] = {}
         self._seqs: list[int] = []
 
-    def add(self, seq: int) -> int:
-        """Add the next operation; return its place."""
-        self._seqs.append(seq)
-        self._of[seq] = len(self._seqs)
-        return len(self._seqs)
+    def add(self, seq: int, kind: str) -> None:
+        """Add the next operation."""
+        if kind not in QUIET:
+            self._seqs.append(seq)
 
     def until(self, seq: int) -> int:
         """Return the place of the newest operation up to a number; 0 if there is none."""
@@ -55,16 +60,8 @@ class Places:
         """Return the number of the operation at a place; 0 for place 0."""
         return self._seqs[place - 1] if place else 0
 
-    @property
-    def seqs(self) -> Sequence[int]:
-        """The numbers, in their order."""
-        return self._seqs
-
     def __len__(self) -> int:
         return len(self._seqs)
-
-    def __getitem__(self, seq: int) -> int:
-        return self._of[seq]
 
 
 @dataclass
@@ -78,10 +75,20 @@ class Proof:
     counts: Counter[str] = field(default_factory=Counter)
     _parts: dict[str, bytes] = field(default_factory=dict)
 
-    def add_session(self, name: str, digests: Sequence[bytes], counts: Mapping[str, int]) -> None:
-        """Add a session. `digests`: those of its operations; `counts`: its records by kind."""
+    def add_session(
+        self, name: str, digests: Sequence[bytes], quiet: Iterable[bytes], counts: Mapping[str, int]
+    ) -> None:
+        """Add a session.
+
+        Args:
+            digests: Those of its operations.
+            quiet: Those of its purges and sweeps.
+            counts: Its records by kind.
+        """
         self._put(f"session {name}", *digests)
-        self.counts.update({_SESSIONS: 1, _OPERATIONS: len(digests), **counts})
+        purges = sorted(quiet)
+        self._put(f"purges {name}", *purges)
+        self.counts.update({_SESSIONS: 1, _OPERATIONS: len(digests) + len(purges), **counts})
 
     def add_readings(self, name: str, readings: Iterable[MovedReading]) -> None:
         """Add the readings of a session."""
@@ -89,12 +96,20 @@ class Proof:
         self._put(f"readings {name}", *digests)
         self.counts["readings"] += len(digests)
 
-    def add_memory(self, one: MovedMemory, places: Mapping[str, Places]) -> None:
-        """Add a memory; `places`: the operations of each session."""
-        self._put(f"memory {one.id}", memory_digest(one, places))
+    def add_memory(self, one: MovedMemory, times: "Times", only: Collection[Moment] | None = None) -> None:
+        """Add a memory.
+
+        Args:
+            times: The times of all operations.
+            only: The operations whose versions count, and when they were active does not: the other home has them in
+                another order. None: all.
+        """
+        versions = [v._replace(spans=()) for v in one.versions if v.at in only] if only is not None else one.versions
+        digests = [_hash(_version(version, times)) for version in versions]
+        self._put(f"memory {one.id}", *(digests if only is None else sorted(digests)))
         self.counts["memories"] += 1
-        self.counts["memory versions"] += sum(version.row is not None for version in one.versions)
-        self.counts["memory spans"] += sum(len(version.spans) for version in one.versions)
+        self.counts["memory versions"] += sum(version.row is not None for version in versions)
+        self.counts["memory spans"] += sum(len(version.spans) for version in versions)
 
     def add(self, kind: str, name: str, values: Sequence[Any]) -> None:
         """Add one record of another kind under its name; `values` are what msgpack can hold."""
@@ -113,17 +128,32 @@ class Proof:
         self._parts[name] = hashlib.sha256(b"".join(digests)).digest()
 
 
-def session_digests(
-    operations: Iterable[MovedOperation], places: Places, counts: Counter[str]
-) -> Iterator[tuple[bytes, MovedOperation]]:
-    """Yield the digest of each operation of a session with the operation itself; fill in its places and its counts."""
+Times = Mapping[Moment, int]
+"""The times of operations, in Unix milliseconds: by them a version of a memory is known in any home."""
+
+
+def session_digests(operations: Iterable[MovedOperation], places: Places) -> Iterator[tuple[bytes, MovedOperation]]:
+    """Yield the digest of each operation of a session with the operation itself; fill in its places.
+
+    A purge or a sweep has no digest: it has no place.
+    """
     for one in operations:
-        places.add(one.logged.operation.seq)
-        for event in one.logged.events:
-            if event.row is not None:
-                counts[COUNTED_AS[Kind(event.kind)]] += 1
-        counts["bytes"] += sum(len(text.content) for text in one.packed)
-        yield operation_digest(one, places), one
+        places.add(one.logged.operation.seq, one.logged.operation.kind)
+        yield b"" if one.logged.operation.kind in QUIET else operation_digest(one, places), one
+
+
+def records_in(one: MovedOperation) -> Counter[str]:
+    """Return the number of records that an operation wrote, by kind, and the bytes of the texts that left."""
+    made = Counter(COUNTED_AS[Kind(event.kind)] for event in one.logged.events if event.row is not None)
+    made["bytes"] = sum(len(text.content) for text in one.packed)
+    return made
+
+
+def quiet_digest(one: MovedOperation) -> bytes:
+    """Return the SHA-256 of a purge or a sweep."""
+    operation = one.logged.operation
+    text = rows.dump(operation.payload, "payload", encode=rows.ENCODE_SORTED) or ""
+    return _hash([rows.raw(operation.kind), operation.at_ms, rows.raw(text)])
 
 
 def operation_digest(one: MovedOperation, places: Places) -> bytes:
@@ -143,23 +173,9 @@ def operation_digest(one: MovedOperation, places: Places) -> bytes:
     return _hash([*head, made, texts])
 
 
-def memory_digest(one: MovedMemory, places: Mapping[str, Places]) -> bytes:
-    """Return the SHA-256 of a memory in all its versions, with the times in which each was active."""
-    return _hash([_version(version, places) for version in one.versions])
-
-
-def version_digests(one: MovedMemory, places: Mapping[str, Places]) -> list[bytes]:
-    """Return the SHA-256 of each version of a memory, whenever it was active."""
-    return [_hash(_version(version._replace(spans=()), places)) for version in one.versions]
-
-
-def _version(one: MovedVersion, places: Mapping[str, Places]) -> list[Any]:
-    spans = [[_place(span.start, places), None if span.end is None else _place(span.end, places)] for span in one.spans]
-    return [_place(one.at, places), one.act, None if one.row is None else list(one.row), spans]
-
-
-def _place(moment: Moment, places: Mapping[str, Places]) -> list[Any]:
-    return [rows.raw(moment.session), places[moment.session][moment.seq]]
+def _version(one: MovedVersion, times: Times) -> list[Any]:
+    spans = [[times[span.start], None if span.end is None else times[span.end]] for span in one.spans]
+    return [times[one.at], one.act, None if one.row is None else list(one.row), spans]
 
 
 def _hash(value: list[Any]) -> bytes:

@@ -40,8 +40,12 @@ _HEADS = """SELECT CAST(p.session_id AS BLOB), max(p.seq),
     coalesce((SELECT sum(octet_length(g.content)) FROM segments g WHERE g.session_id = p.session_id), 0)
     FROM operations p GROUP BY p.session_id ORDER BY max(p.seq)"""
 _OPERATIONS = f"SELECT {OPERATION_COLUMNS} FROM operations WHERE session_id = ? ORDER BY seq"  # noqa: S608 - constants of ours
-_NUMBERED = "SELECT CAST(session_id AS BLOB), seq, at_ms FROM operations"
+_NUMBERED = "SELECT CAST(session_id AS BLOB), seq, at_ms, CAST(kind AS BLOB) FROM operations"
+_PURGES = "SELECT count(*) FROM operations WHERE kind IN ('purge', 'sweep')"
+_REWINDS = """SELECT CAST(session_id AS BLOB), seq, json_extract(payload, '$.to') FROM operations
+    WHERE kind IN ('rewind', 'undo') ORDER BY seq"""
 _READINGS = f"SELECT {READING_COLUMNS} FROM readings WHERE session_id = ? AND key <> ? ORDER BY number"  # noqa: S608
+_MEMORY_IDS = "SELECT DISTINCT CAST(memory_id AS BLOB) FROM memories"
 _MARKS = f"SELECT {marks.MARK_COLUMNS} FROM marks ORDER BY number"  # noqa: S608
 _FIRST = "SELECT CAST(session_id AS BLOB), CAST(kind AS BLOB), at_ms FROM operations ORDER BY seq LIMIT 1"
 _ORIGIN_BYTES = 8
@@ -70,7 +74,8 @@ class FileSource:
             raise faults.from_system(error, folder) from error
 
     def heads(self) -> list[SessionHead]:
-        return [SessionHead(rows.text_from(bytes(name)), seq, size) for name, seq, size in self._read(_HEADS)]
+        ((epoch,),) = self._read(_PURGES)
+        return [SessionHead(rows.text_from(bytes(name)), seq, size, epoch) for name, seq, size in self._read(_HEADS)]
 
     def operations(self, name: str) -> Iterator[MovedOperation]:
         key, state = rows.key(name), SessionState(name)
@@ -100,14 +105,22 @@ class FileSource:
     def numbered(self) -> list[Numbered]:
         found = self._read(_NUMBERED)
         return [
-            Numbered(rows.text_from(bytes(name)), seq, self._clock(seq), at, self._origin) for name, seq, at in found
+            Numbered(rows.text_from(bytes(name)), seq, self._clock(seq), at, rows.text_from(bytes(kind)), self._origin)
+            for name, seq, at, kind in found
         ]
 
     def moments(self) -> Sequence[Moment]:
         return self._moments
 
+    def rewinds(self) -> list[tuple[Moment, int]]:
+        found = self._read(_REWINDS)
+        return [(Moment(rows.text_from(bytes(name)), seq), to if isinstance(to, int) else 0) for name, seq, to in found]
+
     def memories(self) -> Iterator[MovedMemory]:
         return iter(memories_of(self._open))
+
+    def memory_ids(self) -> set[str]:
+        return {rows.text_from(bytes(name)) for (name,) in self._read(_MEMORY_IDS)}
 
     def lines(self) -> Iterator[MovedLine]:
         return lines_of(self._open)

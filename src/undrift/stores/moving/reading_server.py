@@ -24,19 +24,20 @@ from undrift.stores.moving.values import (
     Span,
 )
 from undrift.stores.packing import FORGED, PackedOriginal, records, unframed
+from undrift.stores.postgres.events import GONE, Kind, LoggedEvent
 from undrift.stores.postgres.log import Home, loaded, original_place
-from undrift.stores.postgres.memory_log import line_from, sealed_row
-from undrift.stores.postgres.session_state import GONE, Event, Kind, LoggedOperation, SessionState
+from undrift.stores.postgres.memory_log import line_from, sealed_row, vectors_place
+from undrift.stores.postgres.session_state import LoggedOperation, SessionState
 from undrift.stores.vectors import VectorTable
 
 __all__ = ["FROM_FILE", "ServerSource"]
 
 FROM_FILE = b"file"
 """The beginning of the token of an operation that a file gave its number; the name of the file follows."""
-_HEADS = """SELECT s.name, s.last_seq, (SELECT coalesce(sum(octet_length(g.content)), 0)::bigint FROM segments g
+_HEADS = """SELECT s.name, s.last_seq, s.epoch, (SELECT coalesce(sum(octet_length(g.content)), 0)::bigint FROM segments g
         WHERE g.month = s.month AND g.session = s.number)
     FROM sessions s WHERE s.project = %s AND s.person = %s AND s.last_seq > 0 ORDER BY s.written"""
-_NUMBERED = """SELECT s.name, o.seq, o.clock, o.at_ms, o.token FROM sessions s
+_NUMBERED = """SELECT s.name, o.seq, o.clock, o.at_ms, o.kind, o.token FROM sessions s
     JOIN operations o ON o.month = s.month AND o.session = s.number WHERE s.project = %s AND s.person = %s"""
 _TOKENS = "SELECT seq, token FROM operations WHERE month = %s AND session = %s"
 _SEGMENTS = "SELECT seq, content FROM segments WHERE month = %s AND session = %s AND seq = ANY(%s) ORDER BY seq"
@@ -45,10 +46,13 @@ _READINGS = """SELECT r.key, r.before, r.sha256, r.length, r.record_sha256, r.re
 _MOMENTS = """SELECT m.clock, s.name, m.seq FROM (SELECT clock, session, seq FROM memory_events WHERE project = %s
         UNION SELECT clock, session, seq FROM moves WHERE project = %s) m
     JOIN sessions s ON s.number = m.session WHERE s.project = %s AND s.person = %s ORDER BY m.clock"""
+_REWINDS = """SELECT s.name, m.seq, m.target FROM moves m JOIN sessions s ON s.number = m.session
+    WHERE m.project = %s AND s.project = %s AND s.person = %s ORDER BY m.clock"""
 _EVENTS = """SELECT e.name, e.clock, e.part, e.act, e.record, s.name, e.seq FROM memory_events e
     LEFT JOIN sessions s ON s.number = e.session AND s.person = %s WHERE e.project = %s ORDER BY e.clock, e.part"""
 _SPANS = """SELECT clock, part, from_clock, to_clock FROM memory_spans WHERE project = %s ORDER BY from_clock"""
 _LINES = "SELECT name, line, embedder, dimension, vectors FROM memory_lines WHERE project = %s ORDER BY number"
+_MEMORY_IDS = "SELECT DISTINCT name FROM memory_events WHERE project = %s"
 _MARKS = "SELECT session, mark, kind, record_sha256 FROM marks WHERE project = %s AND person = %s ORDER BY number"
 _AT_ONCE = 64
 """Operations whose segments are read in one round trip."""
@@ -62,7 +66,7 @@ class ServerSource:
 
     def heads(self) -> list[SessionHead]:
         (found,) = self._home.server.read(self._home.caller, (_HEADS, self._whose))
-        return [SessionHead(rows.text_from(bytes(name)), seq, size) for name, seq, size in found]
+        return [SessionHead(rows.text_from(bytes(name)), seq, size, epoch) for name, seq, epoch, size in found]
 
     def operations(self, name: str) -> Iterator[MovedOperation]:
         state = loaded(self._home, name)
@@ -88,12 +92,23 @@ class ServerSource:
     def numbered(self) -> list[Numbered]:
         found = self._read(_NUMBERED, *self._whose)
         return [
-            Numbered(rows.text_from(bytes(name)), seq, bisect_right(self._order, clock), at_ms, _origin(bytes(token)))
-            for name, seq, clock, at_ms, token in found
+            Numbered(
+                rows.text_from(bytes(name)),
+                seq,
+                bisect_right(self._order, clock),
+                at_ms,
+                rows.text_from(bytes(kind)),
+                _origin(bytes(token)),
+            )
+            for name, seq, clock, at_ms, kind, token in found
         ]
 
     def moments(self) -> Sequence[Moment]:
         return list(self.clocks.values())
+
+    def rewinds(self) -> list[tuple[Moment, int]]:
+        found = self._read(_REWINDS, self._home.project, *self._whose)
+        return [(Moment(rows.text_from(bytes(name)), seq), target) for name, seq, target in found]
 
     def memories(self) -> Iterator[MovedMemory]:
         spans: dict[tuple[int, int], list[Span]] = defaultdict(list)
@@ -117,6 +132,9 @@ class ServerSource:
         self._foreign = sum(one is None for one in made.values())
         yield from (MovedMemory(rows.text_from(name), tuple(one)) for name, one in made.items() if one)
 
+    def memory_ids(self) -> set[str]:
+        return {rows.text_from(bytes(name)) for (name,) in self._read(_MEMORY_IDS, self._home.project)}
+
     def lines(self) -> Iterator[MovedLine]:
         connection = apsw.Connection(":memory:")
         for name, line, embedder, dimension, vectors in self._read(_LINES, self._home.project):
@@ -124,7 +142,9 @@ class ServerSource:
             if vectors is None:
                 yield MovedLine(fields["id"], fields)
                 continue
-            stored = VectorTable(connection, embedder, dimension).stored(_table(bytes(vectors), dimension))
+            stored = VectorTable(connection, embedder, dimension).stored(
+                _table(self._home.seal.open(bytes(vectors), vectors_place(bytes(name))), dimension)
+            )
             yield MovedLine(fields["id"], fields, embedder, dimension, stored)
 
     def marks(self) -> Iterator[MovedMark]:
@@ -177,7 +197,7 @@ class ServerSource:
     def _moved(self, one: LoggedOperation, packed: Sequence[PackedOriginal], origin: bytes) -> MovedOperation:
         """Return an operation without the places that a purge has emptied."""
         texts: list[PackedOriginal] = []
-        events: list[Event] = []
+        events: list[LoggedEvent] = []
         for event in one.events:
             if event.kind == GONE:
                 continue

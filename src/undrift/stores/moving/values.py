@@ -29,11 +29,13 @@ class SessionHead(NamedTuple):
     Args:
         last_seq: Its newest operation.
         size_bytes: About so many bytes are to be moved.
+        epoch: Grows with each purge that may have changed it.
     """
 
     name: str
     last_seq: int
     size_bytes: int = 0
+    epoch: int = 0
 
 
 class MovedOperation(NamedTuple):
@@ -62,6 +64,7 @@ class Numbered(NamedTuple):
     seq: int
     clock: int
     at_ms: int
+    kind: str
     origin: bytes = b""
 
 
@@ -152,8 +155,16 @@ class Source(Protocol):
         """Return the operations at which memories changed or could change, oldest first."""
         ...
 
+    def rewinds(self) -> Sequence[tuple[Moment, int]]:
+        """Return the rewinds and the undone ones, oldest first, each with the number that it went back to."""
+        ...
+
     def memories(self) -> Iterator[MovedMemory]:
         """Yield the memories whose operations are all in sessions of this project, in the order of their first versions."""
+        ...
+
+    def memory_ids(self) -> set[str]:
+        """Return the ids of all memories that this home has, those that others changed too."""
         ...
 
     def lines(self) -> Iterator[MovedLine]:
@@ -216,10 +227,14 @@ class Target(Protocol):
         """
         ...
 
+    def order(self, moment: Moment) -> int:
+        """Return the place of an operation in this home's time."""
+        ...
+
     def put_memories(
-        self, memories: Sequence[MovedMemory], lines: Iterable[MovedLine], known: Mapping[str, int]
+        self, memories: Sequence[MovedMemory], lines: Iterable[MovedLine], known: Mapping[str, Collection[Moment]]
     ) -> None:
-        """Write memories, or continue them, all or none. `known`: how many of its versions are here, by id."""
+        """Write memories as they are to be, all or none; `known`: the operations of the versions that are here, by id."""
         ...
 
     def put_marks(self, marks: Iterable[MovedMark]) -> None:

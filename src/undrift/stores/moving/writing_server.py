@@ -16,8 +16,8 @@ from undrift.errors import StoreConflict
 from undrift.stores import rows
 from undrift.stores.memories import memory_from
 from undrift.stores.memory_values import content_digest
-from undrift.stores.moving.proof import GOES_BACK
-from undrift.stores.moving.reading_server import FROM_FILE, ServerSource
+from undrift.stores.moving.reading_server import ServerSource
+from undrift.stores.moving.server_sessions import replace_session, write_session
 from undrift.stores.moving.values import (
     Moment,
     MovedLine,
@@ -27,11 +27,10 @@ from undrift.stores.moving.values import (
     MovedReading,
     Numbered,
 )
-from undrift.stores.packing import framed, record
-from undrift.stores.postgres.log import Home, events_place, loaded, original_place, payload_place
-from undrift.stores.postgres.memory_log import digest_number, is_shared, sealed_record, slot_numbers
-from undrift.stores.postgres.sealing import Seal, new_key
-from undrift.stores.postgres.session_state import Kind, LoggedOperation, SessionState, packed_events
+from undrift.stores.postgres.log import Home, loaded
+from undrift.stores.postgres.memory_log import digest_number, is_shared, sealed_record, slot_numbers, vectors_place
+from undrift.stores.postgres.sealing import new_key
+from undrift.stores.postgres.session_state import SessionState
 from undrift.values.memory import MemoryEntry
 
 __all__ = ["ServerTarget"]
@@ -40,24 +39,6 @@ _RESERVE = "UPDATE projects SET clock = clock + %s WHERE number = %s RETURNING c
 _NEW = """INSERT INTO sessions(organisation, person, project, name, month, first_at_ms, last_at_ms, key)
     VALUES(%s, %s, %s, %s, ensure_month(%s), %s, %s, %s) ON CONFLICT (project, person, name) DO NOTHING"""
 _HELD = """SELECT number, month::text, last_seq, key FROM sessions WHERE project = %s AND person = %s AND name = %s FOR UPDATE"""
-_OPERATIONS = """INSERT INTO operations(month, session, seq, organisation, person, kind, at_ms, clock, token, record_sha256, payload, events)
-    SELECT %b::date, %b, x.seq, %b, %b, x.kind, x.at_ms, x.clock, x.token, x.sha, x.payload, x.events
-    FROM unnest(%b::bigint[], %b::bytea[], %b::bigint[], %b::bigint[], %b::bytea[], %b::bytea[], %b::bytea[], %b::bytea[])
-        AS x(seq, kind, at_ms, clock, token, sha, payload, events)"""
-_SEGMENTS = """INSERT INTO segments(month, session, seq, organisation, person, raw_bytes, content)
-    SELECT %b::date, %b, x.seq, %b, %b, x.raw_bytes, x.content FROM unnest(%b::bigint[], %b::bigint[], %b::bytea[])
-        AS x(seq, raw_bytes, content)"""
-_TAKEN = """SELECT o.ref, s.name FROM originals o JOIN sessions s ON s.month = o.month AND s.number = o.session
-    WHERE o.ref = ANY(%b::bytea[]) AND s.project = %b AND s.person = %b AND s.number <> %b LIMIT 1"""
-_ORIGINALS = """INSERT INTO originals(month, session, seq, place, organisation, person, ref)
-    SELECT %b::date, %b, x.seq, x.place, %b, %b, x.ref FROM unnest(%b::bigint[], %b::int[], %b::bytea[]) AS x(seq, place, ref)"""
-_READING = """INSERT INTO readings(session, organisation, person, key, before, sha256, length, record_sha256, record)
-    VALUES(%s, %s, %s, %s, %s, %s, %s, %s, %s) ON CONFLICT (session, record_sha256) DO NOTHING"""
-_MOVE = """INSERT INTO moves(project, session, seq, target, clock, organisation) VALUES(%s, %s, %s, %s, %s, %s)
-    ON CONFLICT DO NOTHING"""
-_WRITTEN = """UPDATE sessions SET last_seq = %s, written = nextval('written'), first_at_ms = least(first_at_ms, %s),
-    last_at_ms = greatest(last_at_ms, %s), used_at_ms = greatest(used_at_ms, %s), originals = %s, decisions = %s, documents = %s,
-    archived = %s, archived_bytes = %s WHERE month = %s AND number = %s"""
 _SESSIONS = "SELECT name, number FROM sessions WHERE project = %s AND person = %s"
 _EVENT = """INSERT INTO memory_events(project, clock, part, organisation, person, is_shared, session, seq, act, name, visibility, owner,
     digest, is_learned, has_conflicts, record) VALUES(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"""
@@ -70,13 +51,14 @@ _SLOT = """INSERT INTO memory_slots(project, relation, entity, name, organisatio
     VALUES(%s, %s, %s, %s, %s, %s, %s) ON CONFLICT DO NOTHING"""
 _LINE = """INSERT INTO memory_lines(project, name, organisation, person, is_shared, line, embedder, dimension, vectors)
     VALUES(%s, %s, %s, %s, %s, %s, %s, %s, %s) ON CONFLICT (project, person, name) DO NOTHING"""
+_FORGET = (
+    "DELETE FROM memory_events WHERE project = %s AND person = %s AND name = ANY(%s)",  # its spans go with it
+    "DELETE FROM memory_slots WHERE project = %s AND person = %s AND name = ANY(%s)",
+    "DELETE FROM memory_lines WHERE project = %s AND person = %s AND name = ANY(%s)",
+)
 _MOVED = "UPDATE projects SET clock = clock + 1, epoch = epoch + 1, top_seq = greatest(top_seq, %s) WHERE number = %s"
 _MARK = """INSERT INTO marks(organisation, person, project, session, mark, kind, record_sha256)
     VALUES(%s, %s, %s, %s, %s, %s, %s) ON CONFLICT (project, person, mark, session) DO NOTHING"""
-_AT_ONCE_BYTES = 4 << 20
-_AT_ONCE = 1_000
-_OF_RECORDS = (Kind.ORIGINAL, Kind.KEPT)
-_NO_USE = ("sweep", "purge")
 _OLDEST_MONTHS = 36
 """A session that says it is older, as one with a wrong clock, lies in this month's partition."""
 
@@ -103,9 +85,13 @@ class ServerTarget:
     ) -> dict[str, dict[int, int]]:
         found: dict[str, dict[int, int]] = defaultdict(dict)
         last: dict[str, int] = defaultdict(int)
+        last |= {one.name: one.last_seq for one in self.source().heads()}
+        for moment, number in known.items():
+            found[moment.session][moment.seq] = number
         for one in sorted(operations, key=lambda operation: operation.seq):
-            number = known.get(Moment(one.session, one.seq)) or max(one.seq, last[one.session] + 1)
-            found[one.session][one.seq] = last[one.session] = number
+            if one.seq not in found[one.session]:
+                number = max(one.seq, last[one.session] + 1)
+                found[one.session][one.seq] = last[one.session] = number
         return found
 
     def prepare(self, moments: Sequence[Moment | None], base: int | None) -> int | None:
@@ -116,7 +102,8 @@ class ServerTarget:
         start = base or 0
         clocks = [there.get(one, start + number) if one else start + number for number, one in enumerate(moments, 1)]
         self._clocks = list(accumulate([min(clocks, default=1) - 1, *clocks], max))
-        self._clock_of = {one: clock for one, clock in zip(moments, clocks, strict=True) if one is not None}
+        new = {one: clock for one, clock in zip(moments, clocks, strict=True) if one is not None}
+        self._clock_of = {**there, **new}
         return base
 
     def _reserved(self, moments: int) -> int:
@@ -140,16 +127,14 @@ class ServerTarget:
             first = next(stream, None)
             at_ms = 0 if first is None else first.logged.operation.at_ms
             state = self._held(connection, name, at_ms, after)
-            writer = _Writer(connection, home, state, self._clocks)
-            for one in (first, *stream) if first is not None else ():
-                writer.add(one)
-            writer.end()
-            who = (state.number, home.caller.organisation, home.caller.person)
-            with connection.cursor() as cursor:
-                cursor.executemany(_READING, [(*who, *one) for one in readings])
+            given = (first, *stream) if first is not None else ()
+            write_session(connection, home, state, given, readings, self._clocks)
+
+    def order(self, moment: Moment) -> int:
+        return self._clock_of[moment]
 
     def put_memories(
-        self, memories: Sequence[MovedMemory], lines: Iterable[MovedLine], known: Mapping[str, int]
+        self, memories: Sequence[MovedMemory], lines: Iterable[MovedLine], known: Mapping[str, Collection[Moment]]
     ) -> None:
         home, ids = self._home, [rows.raw(one.id) for one in memories]
         with home.server.transaction(home.caller) as connection:
@@ -170,6 +155,20 @@ class ServerTarget:
         with home.server.transaction(home.caller) as connection, connection.cursor() as cursor:
             cursor.executemany(_MARK, [(*who, *one) for one in marks])
 
+    def replace(self, name: str, operations: Sequence[MovedOperation]) -> None:
+        """Write a session anew without what another home has purged. Raises StoreConflict: others wrote to it meanwhile."""
+        home, last = self._home, operations[-1].logged.operation.seq
+        with home.server.transaction(home.caller) as connection:
+            replace_session(connection, home, self._held(connection, name, 0, last), operations)
+
+    def forget(self, ids: Collection[str]) -> None:
+        """Destroy memories that another home has purged."""
+        names = [rows.raw(one) for one in ids]
+        with self._home.server.transaction(self._home.caller) as connection:
+            for sql in _FORGET:
+                connection.execute(sql, (self._home.project, self._home.caller.person, names))
+            connection.execute(_MOVED, (0, self._home.project))
+
     def close(self) -> None:
         """Do nothing: who gave the home closes it."""
 
@@ -185,94 +184,6 @@ class ServerTarget:
         if after:
             return loaded(home, name)
         return SessionState(name, number, month, home.seal.open(bytes(wrapped), b"session"))
-
-
-class _Writer:
-    """Writes the operations of one session in parts of some MB."""
-
-    def __init__(
-        self, connection: psycopg.Connection[Any], home: Home, state: SessionState, clocks: Sequence[int]
-    ) -> None:
-        self._connection = connection
-        self._home = home
-        self._state = state
-        self._clocks = clocks
-        self._seal = Seal(state.seal_key)
-        self._used_ms: int | None = None
-        self._clear()
-
-    def add(self, one: MovedOperation) -> None:
-        """Add the next operation."""
-        operation = one.logged.operation
-        seq, clock = operation.seq, self._clocks[one.logged.clock]
-        logged = LoggedOperation(operation, one.logged.events, clock)
-        self._state.extend(logged)
-        packed = packed_events(logged.events)
-        text = rows.dump(operation.payload, "payload")
-        payload = None if text is None else text.encode()
-        name, kind = rows.raw(self._state.name), rows.raw(operation.kind)
-        digest = rows.digest(name, kind, operation.at_ms, payload, packed)
-        sealed = None if payload is None else self._seal.close(payload, payload_place(seq))
-        events = self._seal.close(framed(packed), events_place(seq))
-        token = FROM_FILE + one.origin if one.origin else new_key()[:12]
-        self._operations.append((seq, kind, operation.at_ms, clock, token, digest, sealed, events))
-        self._bytes += len(events) + len(sealed or b"")
-        if one.packed:
-            raw = b"".join(record(part._replace(number=place)) for place, part in enumerate(one.packed))
-            content = self._seal.close(framed(raw), original_place(seq))
-            self._segments.append((seq, len(raw), content))
-            self._bytes += len(content)
-        self._originals += [
-            (seq, place, event.key[-1])
-            for place, event in enumerate(logged.events)
-            if event.kind in _OF_RECORDS and event.row is not None
-        ]
-        if operation.kind in GOES_BACK - {"rewind-facts"}:
-            target = (operation.payload or {}).get("to", 0)
-            self._moves.append(
-                (self._home.project, self._state.number, seq, target, clock, self._home.caller.organisation)
-            )
-        if operation.kind not in _NO_USE:
-            self._used_ms = max(self._used_ms or operation.at_ms, operation.at_ms)
-        if self._bytes >= _AT_ONCE_BYTES or len(self._operations) >= _AT_ONCE:
-            self._write()
-
-    def end(self) -> None:
-        """Write the rest, and what the list of sessions shows."""
-        self._write()
-        state = self._state
-        archive = [one.event.row[3] for one in state.archive() if one.event.row is not None]
-        kinds = sorted({one.event.key[0].hex() for one in state.active(Kind.DOCUMENT)})
-        times = [one.operation.at_ms for one in state.log] or [0]
-        counts = (len(state.active(Kind.KEPT)), len(state.active(Kind.DECISION)), kinds, len(archive), sum(archive))
-        values = (state.last_seq, min(times), max(times), self._used_ms, *counts, state.month, state.number)
-        self._connection.execute(_WRITTEN, values)
-
-    def _write(self) -> None:
-        who = (self._state.month, self._state.number, self._home.caller.organisation, self._home.caller.person)
-        if self._operations:
-            self._connection.execute(_OPERATIONS, (*who, *_columns(self._operations)))
-        if self._segments:
-            self._connection.execute(_SEGMENTS, (*who, *_columns(self._segments)))
-        if self._originals:
-            refs = [ref for _, _, ref in self._originals]
-            whose = (self._home.project, self._home.caller.person, self._state.number)
-            for ref, other in self._connection.execute(_TAKEN, (refs, *whose)).fetchall():
-                raise StoreConflict(
-                    f"session {self._state.name[:64]!r}: session {rows.shown(bytes(other))[:64]} has its reference "
-                    f"{rows.shown(bytes(ref))}; nothing of it was written"
-                )
-            self._connection.execute(_ORIGINALS, (*who, *_columns(self._originals)))
-        with self._connection.cursor() as cursor:
-            cursor.executemany(_MOVE, self._moves)
-        self._clear()
-
-    def _clear(self) -> None:
-        self._operations: list[tuple[Any, ...]] = []
-        self._segments: list[tuple[Any, ...]] = []
-        self._originals: list[tuple[int, int, bytes]] = []
-        self._moves: list[tuple[Any, ...]] = []
-        self._bytes = 0
 
 
 class _Versions:
@@ -294,7 +205,7 @@ class _Versions:
         self._clocks = clocks
         self._sessions = sessions
 
-    def put(self, memories: Sequence[MovedMemory], known: Mapping[str, int]) -> int:
+    def put(self, memories: Sequence[MovedMemory], known: Mapping[str, Collection[Moment]]) -> int:
         """Write the versions that are not known, and all spans; return the greatest `seq` of a memory."""
         home, who = self._home, (self._home.caller.organisation, self._home.caller.person)
         events: list[tuple[Any, ...]] = []
@@ -303,10 +214,11 @@ class _Versions:
         places, parts, top = self._places(memories), self._parts(memories), 0
         for one in memories:
             name, shared = rows.raw(one.id), _is_shared(home, one)
-            for number, (version, entry) in enumerate(_entries(one)):
+            there = known.get(one.id, ())
+            for version, entry in _entries(one):
                 clock, top = self._clocks[version.at], max(top, entry.seq)
                 part = places.get((name, clock))
-                if number >= known.get(one.id, 0) or part is None:
+                if part is None or version.at not in there:
                     part = parts[clock] = parts.get(clock, -1) + 1
                     record_ = None if version.row is None else sealed_record(home, version.row)
                     where = (self._sessions[version.at.session], version.at.seq, version.act, name)
@@ -359,7 +271,7 @@ def _is_shared(home: Home, memory: MovedMemory) -> bool:
 def _line_row(home: Home, one: MovedLine, *, is_shared: bool) -> tuple[Any, ...]:
     name = rows.raw(one.id)
     sealed = home.seal.close((rows.dump(one.fields, "line") or "").encode(), b"line " + name)
-    vectors = _floats(one.vectors, one.dimension) if one.vectors else None
+    vectors = home.seal.close(_floats(one.vectors, one.dimension), vectors_place(name)) if one.vectors else None
     who = (home.caller.organisation, home.caller.person)
     return home.project, name, *who, is_shared, sealed, one.embedder, one.dimension, vectors
 
@@ -371,10 +283,6 @@ def _floats(stored: bytes, dimension: int) -> bytes:
     whole = np.frombuffer(stored[: 4 * dimension], "<f4")
     passages = np.frombuffer(stored[4 * dimension :], np.int8).astype("<f4")
     return bytes(np.concatenate([whole, passages]).tobytes())
-
-
-def _columns(values: Sequence[tuple[Any, ...]]) -> list[list[Any]]:
-    return [list(column) for column in zip(*values, strict=True)]
 
 
 def _month(at_ms: int) -> date:

@@ -138,7 +138,9 @@ def _archive(draft: _Draft, row: tuple[Any, ...]) -> None:
     ref, _, _, entry_id, type_, tokens, timestamp, entry_seq, sha256, _, metadata, masked, content = row
     place = len(draft.additions.packed)
     names = (rows.text_from(ref), rows.text_from(entry_id), rows.text_from(type_))
-    draft.additions.packed.append(PackedOriginal(place, *names, tokens, timestamp, entry_seq, metadata, masked, content))
+    draft.additions.packed.append(
+        PackedOriginal(place, *names, tokens, timestamp, entry_seq, metadata, masked, content)
+    )
     draft.add(LoggedEvent(Kind.ORIGINAL, (ref,), (entry_id, sha256, place, len(content) + len(metadata or b""), type_)))
 
 

@@ -242,6 +242,3 @@ def _pool(address: ServerAddress) -> ConnectionPool[Any]:
         )
     except psycopg.Error as error:
         raise StoreError(f"{address}: {error}") from error
-
-
-Server, Unknown = DatabaseServer, UnknownOutcome

@@ -40,7 +40,7 @@ _INDEX = """CREATE INDEX IF NOT EXISTS {name} ON memory_vectors_hnsw USING hnsw 
     WHERE dimension = {dimension}"""
 SETTINGS = """SELECT set_config('hnsw.iterative_scan', 'relaxed_order', true), set_config('hnsw.ef_search', '100', true),
     set_config('hnsw.max_scan_tuples', '200000', true), set_config('hnsw.scan_mem_multiplier', '4', true)"""
-"""An index scan goes on until the filter has let enough through; without it, it ends after `ef_search` rows of all projects."""
+"""Without them, an index scan ends after `ef_search` rows of all projects; with them, it continues until enough rows pass the filter."""
 SEARCH = """WITH near AS MATERIALIZED (
     SELECT name, embedding::vector({dimension}) <=> %(query)s::vector({dimension}) AS distance FROM memory_vectors_hnsw
     WHERE project = %(project)s AND embedder = %(embedder)s AND dimension = {dimension}

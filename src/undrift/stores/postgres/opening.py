@@ -1,6 +1,7 @@
 """The engine of homes on a server: what can be done with one that is not open."""
 
 import os
+from typing import ClassVar
 
 from undrift.errors import InputError, StoreError
 from undrift.stores import rows
@@ -25,7 +26,7 @@ _MIGRATED: set[tuple[str, str]] = set()
 class PostgresEngine:
     """`undrift.stores.opening.Engine` for addresses that begin with ``postgresql://``."""
 
-    own_files: tuple[str, ...] = ()
+    own_files: ClassVar[tuple[str, ...]] = ()
 
     @staticmethod
     def open(

@@ -13,7 +13,7 @@ __all__ = ["FUNCTIONS", "LayoutStep", "STEPS", "TABLES"]
 class LayoutStep(NamedTuple):
     """One step. `least_reader`: the number of steps that an undrift must know to work beside it."""
 
-    run: Callable[[psycopg.Connection[Any]], None]
+    run: Callable[[psycopg.Connection[Any]], object]
     least_reader: int
 
 
