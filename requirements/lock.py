@@ -40,6 +40,7 @@ def wanted(pyproject: Path) -> dict[str, list[str]]:
         "audit": groups["audit"],
         "lock": groups["lock"],
         "rules": groups["rules"],
+        "site": groups["site"],
     }
 
 
