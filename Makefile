@@ -89,7 +89,7 @@ unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all demo figures plugins setup fmt check test coverage build wheel fuzz properties nightly cost long wires twin exact lance sdk types bench browsers web-test clients billing profiles soak attack floods purge proof powercut faults kills contention flips agents conformance frameworks audit lock secret-rules clean help
+.PHONY: all demo figures plugins setup fmt check test coverage build release release-check release-try lines wheel fuzz properties nightly cost long wires twin exact lance sdk types bench browsers web-test clients billing profiles soak attack floods purge proof powercut faults kills contention flips agents conformance frameworks audit lock secret-rules clean help
 
 all: check test  ## check and test (what `make` alone does)
 
@@ -148,6 +148,22 @@ build: $(SELF) $(DEV) $(AUDIT)  ## wheel and source archive into dist/, then try
 	@build/wheel-venv/bin/python -m pip uninstall --quiet --yes --disable-pip-version-check setuptools pip
 	$(AUDIT_PY) -m cyclonedx_py environment --output-reproducible --pyproject pyproject.toml -o dist/undrift.cdx.json build/wheel-venv/bin/python
 	$(PY) -m tests.house.built_parts dist/undrift.cdx.json
+
+release: $(SELF) $(AUDIT)  ## all files of a release into dist/, from the last commit: packages, plugins, registry entry, recipe, SBOM, hashes, statement of origin
+	@$(PY) -m release.build dist
+	@$(PY) -m tests.house.built_wheel dist
+	@$(AUDIT_PY) -m release.parts dist
+
+release-check: $(SELF)  ## the release built twice, in other folders, times, umasks and locales, and compared byte by byte
+	@$(PY) -m tests.release.twice
+
+release-try: release  ## each way to start, from the files of dist/ alone, in an empty machine without a network (root): seconds and bytes
+	@rm -rf build/release-tools && $(PYTHON) -m venv build/release-tools
+	@build/release-tools/bin/python $(PIP_INSTALL) uv==$(UV) pipx==$(PIPX)
+	@PYTHONPATH=src build/release-tools/bin/python -m tests.release.try_release dist $(ARGS)
+
+lines: $(SELF)  ## write the lines that start undrift, in README and docs, from the variable `published` of pyproject.toml
+	@$(PY) -m release.lines
 
 wheel: $(SELF) $(DEV)  ## the wheel through uvx and pipx (today's), alone, with the extra all and by the plugins' script; SHORT=1 for uvx alone
 	@rm -rf build/wheel build/wheel-tools && mkdir -p build
