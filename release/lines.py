@@ -13,7 +13,7 @@ from release.about import ROOT, About, about
 
 __all__ = ["PAGES", "PARTS", "main", "stale", "with_lines"]
 
-PAGES = ("README.md", "docs/plugins.md", "docs/release.md")
+PAGES = ("README.md", "docs/plugins.md", "docs/release.md", "docs/start.md")
 _PART = re.compile(r"(<!-- start: ([a-z]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
