@@ -10,6 +10,7 @@ EXACT_PY := $(VENV)/exact/bin/python
 LANCE_PY := $(VENV)/lance/bin/python
 AUDIT_PY := $(VENV)/audit/bin/python
 RULES_PY := $(VENV)/rules/bin/python
+SITE_PY := $(VENV)/site/bin/python
 CONFORMANCE_PY := $(VENV)/conformance/bin/python
 FRAMEWORKS := anthropic hatch-fancy-pypi-readme hypothesis langchain langchain-tests langgraph \
 	langgraph-checkpoint-conformance openai-agents pydantic-ai-slim pytest pytest-asyncio
@@ -39,6 +40,7 @@ WIRE_REQUESTS ?= 100000
 TWIN_REQUESTS ?= 1000
 OTHER ?=
 DIR ?=
+BROWSER ?=
 TASK_STEPS ?= 10000
 # `make test` runs these, the entrances and the house itself, beside all others, as a machine has two cores.
 FIRST_PART := $(addprefix tests/,attack clients dispatch fuzz house proof proxy sdk transcripts twin)
@@ -77,6 +79,7 @@ JOURNEYS := $(VENV)/.journeys-$(BASE_KEY)-$(call key,requirements/dev.txt requir
 LANCE := $(VENV)/.lance-$(BASE_KEY)-$(call key,requirements/lance.txt pyproject.toml)
 AUDIT := $(VENV)/.audit-$(BASE_KEY)-$(call key,requirements/audit.txt)
 RULES := $(VENV)/.rules-$(call key,requirements/rules.txt)
+SITE := $(VENV)/.site-$(call key,requirements/site.txt)
 LOCK := $(VENV)/.lock-$(BASE_KEY)-$(call key,requirements/lock.txt)
 
 # Where there is one that is large enough, the tests keep their files in memory: on a disk they waited longer for its syncs than
@@ -89,7 +92,7 @@ unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all demo figures plugins setup fmt check test coverage build release release-check release-try lines wheel fuzz properties nightly cost long wires twin exact lance sdk types bench browsers web-test clients billing profiles soak attack floods purge proof powercut faults kills contention flips agents conformance frameworks audit lock secret-rules clean help
+.PHONY: all demo figures pictures site site-test plugins setup fmt check test coverage build release release-check release-try lines wheel fuzz properties nightly cost long wires twin exact lance sdk types bench browsers web-test clients billing profiles soak attack floods purge proof powercut faults kills contention flips agents conformance frameworks audit lock secret-rules clean help
 
 all: check test  ## check and test (what `make` alone does)
 
@@ -99,6 +102,19 @@ demo: $(SELF)  ## replay a recorded session through the engine with a budget tha
 
 figures: $(SELF)  ## write README's measured figures from docs/figures.json; with DIR=FOLDER, measure them on your own recordings
 	@$(PY) -m bench.readme $(DIR)
+
+pictures: $(SELF) $(DEV)  ## draw the pictures of the documents again, from runs; with BROWSER=1 also README's, which needs a browser
+	@$(PY) -m website.pictures
+	@$(if $(BROWSER),$(PY) -m website.shot)
+
+site: $(SELF) $(SITE)  ## the documentation as a site, in build/site: open its index.html, or serve the folder
+	@$(PY) -m website.stage
+	@cd build/website && $(abspath $(VENV))/site/bin/zensical build --strict
+	@rm -rf build/site && mv build/website/site build/site
+	@echo "build/site/index.html"
+
+site-test: site $(DEV) $(JOURNEYS)  ## the built site: links, structure, nothing from another host, search from a folder, each page at 390 pixels
+	UNDRIFT_TEST_SITE=build/site $(PY) -m pytest tests/website
 
 plugins: $(SELF)  ## write the clients' plugins and server.json from plugins/write.py
 	@$(PY) -m plugins.write
@@ -365,6 +381,12 @@ $(AUDIT): | $(BASE)
 $(RULES): | $(BASE)
 	@$(PYTHON) -m venv --clear $(VENV)/rules
 	@$(RULES_PY) $(LOCKED) -r requirements/rules.txt
+	@touch $@
+
+$(SITE): | $(BASE)
+	@echo "installing what site needs ..."
+	@$(PYTHON) -m venv --clear $(VENV)/site
+	@$(SITE_PY) $(LOCKED) -r requirements/site.txt
 	@touch $@
 
 $(LOCK): | $(BASE)

@@ -48,7 +48,7 @@ def written() -> str:
     parts = [_INTRODUCTION, _tools(table["tool"])]
     for number, question in enumerate(table["questions"]):
         rows = [
-            f"| {tool['name']} | {_cell(*tool['cells'][number], table['read'])} |"
+            f"| {tool['name']} | {_cell(tool['cells'][number], table['read'])} |"
             for tool in table["tool"]
             if len(tool["cells"]) == len(table["questions"])
         ]
@@ -67,7 +67,8 @@ def _tools(tools: Sequence[Mapping[str, Any]]) -> str:
     return "\n| tool | what it is |\n| --- | --- |\n" + "\n".join(rows) + "\n"
 
 
-def _cell(answer: str, evidence: str, read: Mapping[str, Mapping[str, str]]) -> str:
+def _cell(cell: Sequence[str], read: Mapping[str, Mapping[str, str]]) -> str:
+    answer, evidence = cell
     kind, _, where = evidence.partition(": ")
     if kind in _OURS and answer and (ROOT / "docs" / where.partition("#")[0]).is_file():
         return f"{answer} | [{_OURS[kind]}]({where})"

@@ -159,6 +159,8 @@ def _cache(turns: Sequence[Turn]) -> str:
 def _compaction() -> str:
     """Draw the compaction of the shipped session, and what texts hold at the compactions that were measured."""
     found = examine(COMPACTED).autopsy.compactions[0]
+    assert found.tokens_before is not None
+    assert found.tokens_after is not None
     measured = json.loads((ROOT / "docs" / "figures.json").read_text(encoding="utf-8"))["restore"]["clients"][
         "claude-code"
     ]

@@ -11,7 +11,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -86,9 +86,9 @@ def _page(browser: Browser, address: str) -> bytes:
     return tab.picture(_PAGE_HEIGHT)
 
 
-def _wait(evaluate: object) -> None:
+def _wait(evaluate: Callable[[str], object]) -> None:
+    """Wait until a view is drawn."""
     ask = f"""new Promise(done => {{ const look = () => {_READY} ? setTimeout(() => done(true), 400) : setTimeout(look, 50); setTimeout(look, 200); }})"""
-    assert callable(evaluate)
     evaluate(ask)
 
 
@@ -99,15 +99,19 @@ def main() -> int:
         print("needs a browser: chromium or chrome on the PATH")
         return 1
     lines = "\n".join(html.escape(line) for line in printed())
-    with tempfile.TemporaryDirectory() as profile, tempfile.TemporaryDirectory() as home:
-        with Browser(program, Path(profile)) as browser, _living_page(Path(home)) as address:
-            page = base64.b64encode(_page(browser, address)).decode("ascii")
-            frame = Path(home) / "frame.html"
-            text = _FRAME.format(width=_WIDTH, height=_HEIGHT, command=" ".join(COMMAND), lines=lines, page=page)
-            frame.write_text(text, encoding="utf-8")
-            tab = browser.open(frame.as_uri())
-            tab.show(_WIDTH, "light")
-            PICTURE.write_bytes(tab.picture(_HEIGHT))
+    with (
+        tempfile.TemporaryDirectory() as profile,
+        tempfile.TemporaryDirectory() as home,
+        Browser(program, Path(profile)) as browser,
+        _living_page(Path(home)) as address,
+    ):
+        page = base64.b64encode(_page(browser, address)).decode("ascii")
+        frame = Path(home) / "frame.html"
+        text = _FRAME.format(width=_WIDTH, height=_HEIGHT, command=" ".join(COMMAND), lines=lines, page=page)
+        frame.write_text(text, encoding="utf-8")
+        tab = browser.open(frame.as_uri())
+        tab.show(_WIDTH, "light")
+        PICTURE.write_bytes(tab.picture(_HEIGHT))
     print(f"{PICTURE.relative_to(ROOT)}: {PICTURE.stat().st_size:,} bytes")
     return 0
 

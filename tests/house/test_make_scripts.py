@@ -100,6 +100,7 @@ def test_the_lock_files_hold_only_pins_and_hashes():
         "lance",
         "lock",
         "rules",
+        "site",
     ]
     for path in LOCKS:
         text = path.read_text(encoding="utf-8")
