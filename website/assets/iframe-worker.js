@@ -24,11 +24,12 @@ if (location.protocol === "file:") {
 
     postMessage(data) {
       if (!this.#isReady) {
-        this.#waiting.push(data);
+        this.#waiting.push(structuredClone(data));
         return;
       }
       const inner = this.#frame.contentWindow;
-      inner?.dispatchEvent(new inner.MessageEvent("message", { data }));
+      // As between a page and a worker, each side gets a copy: both change what they hold.
+      inner?.dispatchEvent(new inner.MessageEvent("message", { data: structuredClone(data) }));
     }
 
     terminate() {
@@ -36,7 +37,7 @@ if (location.protocol === "file:") {
     }
 
     #answer(data) {
-      const event = new MessageEvent("message", { data });
+      const event = new MessageEvent("message", { data: structuredClone(data) });
       setTimeout(() => {
         this.dispatchEvent(event);
         this.onmessage?.(event);
