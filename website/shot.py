@@ -24,12 +24,12 @@ COMMAND = ("autopsy", "examples/compacted-session.jsonl")
 LINES = 23
 """So many lines of the output stand in the picture."""
 PICTURE = ROOT / "docs" / "images" / "readme.png"
-_WIDTH, _HEIGHT, _PAGE_WIDTH, _PAGE_HEIGHT = 1_280, 560, 900, 800
+_WIDTH, _HEIGHT, _PAGE_WIDTH, _PAGE_HEIGHT = 1_280, 516, 900, 740
 _READY = "!document.querySelector('main[aria-busy]') && !document.querySelector('.waiting') && !!document.querySelector('main h1')"
 _FRAME = """<!doctype html><meta charset="utf-8"><style>
 body {{ margin: 0; width: {width}px; height: {height}px; background: #0e1720; display: flex; gap: 20px; padding: 20px; box-sizing: border-box; }}
 pre {{ margin: 0; width: 600px; box-sizing: border-box; padding: 16px; border-radius: 8px; background: #14202b; color: #f2f6fa; overflow: hidden;
-  font: 11.6px/1.7 "DejaVu Sans Mono", monospace; }}
+  font: 11.6px/1.56 "DejaVu Sans Mono", monospace; }}
 pre b {{ color: #55d68b; font-weight: 400; }} pre i {{ color: #ff9152; font-style: normal; }}
 div {{ flex: 1; border-radius: 8px; overflow: hidden; background: #fff; }} img {{ width: 100%; display: block; }}
 </style><pre><b>$ undrift {command}</b>
