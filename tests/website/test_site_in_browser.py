@@ -114,8 +114,8 @@ def test_search_finds_a_page_without_another_host(
 ) -> None:
     tab, foreign, complaints = watched
     tab.goto(f"{base}/index.html")
-    tab.keyboard.press("/")
-    tab.keyboard.type(words)
+    tab.locator(".md-search__button").click()
+    tab.locator("input[type='text']").fill(words)
     results = tab.locator("a[href*='.html'][href*='h=']")
     results.first.wait_for(timeout=20_000)
     tab.wait_for_timeout(300)
