@@ -1,6 +1,6 @@
 """docs/comparison.md: ``python -m website.comparison`` writes it from website/comparison.toml.
 
-Law: no cell without its evidence. A cell that nobody has checked says so.
+Law: no cell without its evidence. A cell that we have not checked says so.
 """
 
 import sys
@@ -11,7 +11,7 @@ from typing import Any
 
 from website.stage import ROOT
 
-__all__ = ["PAGE", "main", "told", "written"]
+__all__ = ["PAGE", "main", "cells", "written"]
 
 PAGE = ROOT / "docs" / "comparison.md"
 _OURS = {"measured": "measured here", "ours": "our page"}
@@ -37,14 +37,14 @@ measures what texts hold at compactions, the client's own summary and its attach
 """
 
 
-def told() -> Mapping[str, Any]:
+def cells() -> Mapping[str, Any]:
     """Read the table."""
     return tomllib.loads(_SOURCE.read_text(encoding="utf-8"))
 
 
 def written() -> str:
     """Return the page. Raises ValueError: a cell has no evidence, or evidence that is not known."""
-    table = told()
+    table = cells()
     parts = [_INTRODUCTION, _tools(table["tool"])]
     for number, question in enumerate(table["questions"]):
         rows = [

@@ -48,12 +48,12 @@ def drawing(height: int, title: str, *parts: str) -> str:
 
 
 def words(
-    said: str, x: float, y: float, size: int = 13, *, color: str = INK, weight: int = 400, anchor: str = ""
+    sentence: str, x: float, y: float, size: int = 13, *, color: str = INK, weight: int = 400, anchor: str = ""
 ) -> str:
     """Return a line of words. `y`: its base line."""
     return tag(
         "text",
-        text(said),
+        text(sentence),
         x=x,
         y=y,
         font_size=size,
@@ -84,8 +84,10 @@ def box(x: float, y: float, width: float, lines: Sequence[str], *, color: str = 
         [
             rect(x, y, width, height, "#ffffff", stroke=color, rx=6),
             *(
-                words(said, x + width / 2, y + 20 + 17 * number, weight=600 if number == 0 else 400, anchor="middle")
-                for number, said in enumerate(lines)
+                words(
+                    sentence, x + width / 2, y + 20 + 17 * number, weight=600 if number == 0 else 400, anchor="middle"
+                )
+                for number, sentence in enumerate(lines)
             ),
         ]
     )

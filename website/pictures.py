@@ -193,7 +193,7 @@ def _compaction() -> str:
         words(f"{found.tokens_after:,} after", 24 + found.tokens_before * scale, 101, 12),
         words(f"{dropped:,} gone", 24 + found.tokens_after * scale, 101, 12, color=SOFT),
         words("the shipped session, which is made up", 16, 128, 12, color=SOFT),
-        words("Of the names that the agent used next, it held", 16, 180, 14, weight=700),
+        words("Names that the agent used next: held by", 16, 180, 14, weight=700),
         *bars,
         words(
             f"Claude Code, {whole['compactions']} compactions of {whole['sessions']} recorded sessions",

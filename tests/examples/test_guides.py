@@ -15,9 +15,7 @@ DOCS = ROOT / "docs"
 SESSION = ROOT / "examples" / "compacted-session.jsonl"
 GUIDES = [DOCS / "start.md", *sorted((DOCS / "guides").glob("*.md"))]
 LEFT_OUT = "…"
-RUN_ELSEWHERE = {
-    "docs/integrations.md": "needs five frameworks: tests/integrations/test_examples.py runs its programs"
-}
+RUN_ELSEWHERE = {"docs/integrations.md": "needs five frameworks: tests/integrations/test_examples.py runs its programs"}
 _BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -38,7 +36,7 @@ def flat(text: str) -> str:
 
 
 def not_printed(shown: list[str], printed: str) -> list[str]:
-    """Return the shown lines that are not printed, in their order; an ellipsis stands for any lines, or the rest of one."""
+    """Return the shown lines that are not printed, in their order; an ellipsis replaces any lines, or the rest of one."""
     lines, at, missing = [flat(line) for line in printed.splitlines()], 0, []
     for line in (flat(line).removesuffix(LEFT_OUT).rstrip() for line in shown):
         place = next((n for n in range(at, len(lines)) if lines[n].startswith(line)), None) if line else at

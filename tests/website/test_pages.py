@@ -133,6 +133,6 @@ def test_the_comparison_is_the_one_of_its_file_and_no_cell_is_without_evidence()
 )
 def test_a_cell_without_evidence_is_refused(cell: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     table = {"questions": ["q"], "read": {}, "tool": [{"name": "a", "is": "b", "cells": [cell]}]}
-    monkeypatch.setattr(comparison, "told", lambda: table)
+    monkeypatch.setattr(comparison, "cells", lambda: table)
     with pytest.raises((KeyError, ValueError)):
         comparison.written()

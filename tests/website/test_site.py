@@ -7,10 +7,8 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from markdown_it import MarkdownIt
 
-from tests.website.built import SITE, Page, needs_the_site, pages
+from tests.website.built import SITE, Page, pages
 from website import stage
-
-pytestmark = needs_the_site
 
 GENERATOR = "https://zensical.org/"
 """The one link of the frame to another host: the foot of each page names the generator."""

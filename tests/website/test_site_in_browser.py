@@ -1,4 +1,4 @@
-"""The built site in a real browser: on a phone, from a folder and from a plain server, with its search, and nothing from another host."""
+"""The built site in a real browser: on a phone, from a folder and from a plain server. Its search asks no other host."""
 
 import threading
 from collections.abc import Iterator
@@ -11,9 +11,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from tests.web.driven import driven_browser
-from tests.website.built import SITE, needs_the_site, pages
-
-pytestmark = needs_the_site
+from tests.website.built import SITE, pages
 
 ROOT = Path(__file__).parents[2]
 PHONE = {"width": 390, "height": 844}
@@ -74,7 +72,7 @@ def watched(browser: Any, base: str) -> Iterator[tuple[Any, list[str], list[str]
 
     context.route("**/*", look)
     tab = context.new_page()
-    tab.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
+    tab.on("console", lambda entry: complaints.append(entry.text) if entry.type == "error" else None)
     tab.on("pageerror", lambda error: complaints.append(str(error)))
     yield tab, foreign, complaints
     context.close()
