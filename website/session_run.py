@@ -6,6 +6,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from undrift import Session, Settings, token_count
@@ -44,7 +45,8 @@ class Turn:
     parts: tuple[Mapping[str, int], Mapping[str, int]]
 
 
-def session_run() -> list[Turn]:
+@cache
+def session_run() -> tuple[Turn, ...]:
     """Send the session at the budget of `make demo`, by the clock of the recording."""
     recording = open_recording(DEMO)
     history, model = history_of(recording), lookup(recording.model)
@@ -67,7 +69,7 @@ def session_run() -> list[Turn]:
             sender.answer(cached)
             parts = (_parts(history.messages[:number], count), _parts(prepared.body["messages"], count))
             turns.append(Turn(prepared.tokens_before, prepared.tokens_after, cached, len(prepared.new), parts))
-    return turns
+    return tuple(turns)
 
 
 def _parts(messages: Sequence[Mapping[str, Any]], count: Any) -> Mapping[str, int]:
