@@ -158,7 +158,7 @@ release-check: $(SELF)  ## the release built twice, in other folders, times, uma
 	@$(PY) -m tests.release.twice
 
 release-try: release  ## each way to start, from the files of dist/ alone, in an empty machine without a network (root): seconds and bytes
-	@rm -rf build/release-tools && $(PYTHON) -m venv build/release-tools
+	@mkdir -p build && $(PYTHON) -m venv build/release-tools
 	@build/release-tools/bin/python $(PIP_INSTALL) uv==$(UV) pipx==$(PIPX)
 	@PYTHONPATH=src build/release-tools/bin/python -m tests.release.try_release dist $(ARGS)
 

@@ -218,7 +218,7 @@ def _tried(scratch: Path, files: Files, tools: Path, *, offline: bool) -> None:
     for way, program in WAYS:
         home = scratch / f"home of {way.__name__}"
         home.mkdir()
-        trial = Trial(home, files.wheel, tools, program, {**links, **nothing_else, **path})
+        trial = Trial(home, files.wheel, tools, program, {**links, **nothing_else, **path}, is_alone=offline)
         first, again = _timed(way, trial, files), _timed(way, trial, files)
         cost = cost_of(home, files.packages)
         print(
@@ -226,7 +226,7 @@ def _tried(scratch: Path, files: Files, tools: Path, *, offline: bool) -> None:
             f"{cost.kept_bytes / 1e6:7.1f} MB",
             flush=True,
         )
-        shutil.rmtree(home)
+        empty_machine.discard(home, scratch)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -236,8 +236,8 @@ def main(arguments: Sequence[str]) -> int:
         print(f"SKIPPED: {why}")
         return 0
     dist = Path(next(word for word in arguments if not word.startswith("-"))).resolve()
-    with tempfile.TemporaryDirectory() as folder:
-        scratch = Path(folder)
+    scratch = Path(tempfile.mkdtemp(prefix="undrift-release-"))
+    try:
         files = Files(scratch / "dist", about(), scratch / "packages")
         shutil.copytree(dist, files.folder)
         files.unpack()
@@ -251,6 +251,9 @@ def main(arguments: Sequence[str]) -> int:
         if offline:
             empty_machine.enter()
         _tried(scratch, files, tools / "bin", offline=offline)
+    finally:
+        os.chdir("/")
+        empty_machine.discard(scratch, scratch)
     return 0
 
 
