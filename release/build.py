@@ -8,7 +8,6 @@ import hashlib
 import os
 import subprocess
 import sys
-import tarfile
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from release.about import ROOT, About, about
-from release.archives import files_below, write_zip
+from release.archives import files_below, unpack, write_zip
 from release.parts import ENDING, contained, document, locked
 from release.provenance import statement
 
@@ -62,8 +61,7 @@ def _export(root: Path, commit: Commit, target: Path) -> None:
     """Write the files of a commit into a folder."""
     packed = target.with_suffix(".tar")
     _git(root, "-c", "tar.umask=0022", "archive", "--format=tar", f"--output={packed}", commit.name)
-    with tarfile.open(packed) as archive:
-        archive.extractall(target, filter="data")
+    unpack(packed, target)
     packed.unlink()
 
 
@@ -77,8 +75,7 @@ def _hatch(source: Path, kind: str, out: Path, at_s: int) -> None:
 
 def _packages(source: Path, out: Path, release: About, at_s: int, scratch: Path) -> None:
     _hatch(source, "sdist", out, at_s)
-    with tarfile.open(out / release.archive) as archive:
-        archive.extractall(scratch, filter="data")
+    unpack(out / release.archive, scratch)
     _hatch(scratch / release.archive.removesuffix(".tar.gz"), "wheel", out, at_s)
 
 

@@ -1,13 +1,15 @@
 """The parts of a release: archives and lists that are the same in every build, and nothing that must not be published."""
 
 import hashlib
+import io
 import json
+import tarfile
 import zipfile
 from pathlib import Path
 
 import pytest
 
-from release.archives import files_below, write_zip
+from release.archives import files_below, unpack, write_zip
 from release.build import _emptied, _is_secret
 from release.parts import contained, document, locked
 from release.provenance import UNSIGNED, statement
@@ -33,6 +35,34 @@ def test_a_path_that_a_commit_lacks_stops_the_build(tmp_path: Path) -> None:
     assert files_below(tmp_path, "there") == {"there": b"x"}
     with pytest.raises(FileNotFoundError, match="gone: not in this commit"):
         files_below(tmp_path, "there", "gone")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("../out", tarfile.REGTYPE), ("/out", tarfile.REGTYPE), ("in", tarfile.SYMTYPE), ("in", tarfile.LNKTYPE)],
+)
+def test_an_archive_that_leads_out_of_its_folder_is_refused(tmp_path: Path, name: str, kind: bytes) -> None:
+    with tarfile.open(tmp_path / "x.tar", "w") as archive:
+        for one, type_ in (("whole", tarfile.REGTYPE), (name, kind)):
+            member = tarfile.TarInfo(one)
+            member.size, member.type, member.linkname = (
+                (4, type_, "whole") if type_ == tarfile.REGTYPE else (0, type_, "/out")
+            )
+            archive.addfile(member, io.BytesIO(b"text"))
+    with pytest.raises(ValueError, match="is no file below a folder"):
+        unpack(tmp_path / "x.tar", tmp_path / "here")
+    assert not (tmp_path / "here").exists()
+
+
+def test_an_archive_is_unpacked_with_two_modes(tmp_path: Path) -> None:
+    with tarfile.open(tmp_path / "x.tar", "w") as archive:
+        for name, mode in (("a/run.sh", 0o6777), ("a/text", 0o666)):
+            member = tarfile.TarInfo(name)
+            member.size, member.mode = 4, mode
+            archive.addfile(member, io.BytesIO(b"text"))
+    unpack(tmp_path / "x.tar", tmp_path / "here")
+    found = {path.name: path.stat().st_mode & 0o7777 for path in (tmp_path / "here" / "a").iterdir()}
+    assert found == {"run.sh": 0o755, "text": 0o644}
 
 
 def test_keys_of_a_person_are_never_published() -> None:

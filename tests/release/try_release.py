@@ -11,7 +11,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tarfile
 import tempfile
 import time
 import zipfile
@@ -20,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from release.about import About, about
+from release.archives import unpack
 from tests.plugins.try_wheel import INITIALIZE, Trial
 from tests.release import empty_machine
 
@@ -57,8 +57,7 @@ class Files:
         return self.folder / client / "plugins" / client
 
     def unpack(self) -> None:
-        with tarfile.open(self.archive) as archive:
-            archive.extractall(self.folder, filter="data")
+        unpack(self.archive, self.folder)
         for client in ("claude", "codex"):
             name = f"{self.release.name}-{client}-plugin-{self.release.version}.zip"
             with zipfile.ZipFile(self.folder / name) as archive:

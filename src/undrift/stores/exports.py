@@ -237,7 +237,8 @@ class Exports:
     def _opened(self, session_id: str, path: Path, *, make: bool) -> Iterator[int]:
         """Open the session's folder step by step. Raises FileNotFoundError: it is absent and `make` is False."""
         if os.open not in os.supports_dir_fd:
-            raise StoreError(f"{path}: this system cannot open a file below a folder safely; nothing is exported")
+            refused = StoreError(f"{path}: this system cannot open a file below a folder safely; nothing is exported")
+            raise refused if make else FileNotFoundError(path)  # so there is nothing of ours to read
         descriptors: list[int] = []
         try:
             if make:
@@ -307,8 +308,7 @@ def _subfolder(parent: int, name: str, *, make: bool) -> int:
 
 def _let_search(folder: int) -> None:
     """Let ripgrep, by which agents search, look into a folder that git ignores; a failure is ignored."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-    with suppress(OSError), open(_open(folder, _FOR_SEARCHES, flags), "wb") as file:
+    with suppress(OSError), open(_open(folder, _FOR_SEARCHES, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as file:
         file.write(_SHOW_ALL)
 
 
