@@ -109,10 +109,12 @@ fmt: $(DEV)  ## format the code and repair what ruff can repair
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
 
-check: $(SELF) $(DEV)  ## style, types and the direction of the imports
+check: $(SELF) $(DEV)  ## style, types (also as on Windows and macOS) and the direction of the imports
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
+	$(PY) -m mypy --platform win32 src/undrift
+	$(PY) -m mypy --platform darwin src/undrift
 	$(VENV)/bin/lint-imports
 
 test: $(SELF) $(DEV)  ## all tests, in three processes, as many tests wait for others; reports in build/test-report*.json
