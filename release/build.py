@@ -86,7 +86,7 @@ def _is_secret(path: str) -> bool:
 
 def _archives(source: Path, out: Path, release: About, at_s: int) -> Mapping[str, Mapping[str, bytes]]:
     """Write the archives of the plugins and of the recipe; return the files of each."""
-    wanted = dict(_PLUGINS)
+    wanted: dict[str, tuple[str, ...]] = dict(_PLUGINS)
     if (source / _DEPLOY).is_dir():
         wanted["container"] = (_DEPLOY,)
     else:

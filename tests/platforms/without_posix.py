@@ -37,10 +37,7 @@ _FIRST = (
     " uvicorn.protocols.http.auto uvicorn.lifespan.on wordllama concurrent.futures ctypes email http.client http.server"
     " logging.handlers multiprocessing webbrowser click.testing inspect pdb"
 )
-_OF_WINDOWS: Mapping[str, tuple[str, ...]] = {
-    "os": ("O_BINARY",),
-    "subprocess": ("DETACHED_PROCESS", "CREATE_NEW_PROCESS_GROUP"),
-}
+_OF_WINDOWS = {"os": "O_BINARY", "subprocess": "DETACHED_PROCESS CREATE_NEW_PROCESS_GROUP"}
 """Flags that Windows alone has; here they are 0, which asks for nothing."""
 
 
@@ -59,7 +56,7 @@ def _leave_posix() -> None:
             continue  # an extra that is not installed
     subprocess.run([sys.executable, "-c", ""], check=True)  # modules that these import at their first use
     shutil.disk_usage(ROOT)
-    tempfile.mkdtemp()
+    tempfile.gettempdir()
     asyncio.run(asyncio.sleep(0))
     time.localtime()
     for name in MODULES:
@@ -69,10 +66,10 @@ def _leave_posix() -> None:
             if hasattr(sys.modules[module], name):
                 delattr(sys.modules[module], name)
     for module, names in _OF_WINDOWS.items():
-        for name in names:
+        for name in names.split():
             setattr(sys.modules[module], name, 0)
     os.supports_dir_fd = set()
-    os.kill = _no_question  # type: ignore[assignment]
+    os.kill = _no_question
     sys.platform = "win32"
 
 
@@ -169,8 +166,11 @@ def hook(folder: Path) -> None:
             "transcript_path": str(folder / "none.jsonl"),
             "cwd": str(folder),
             "source": "startup",
+            "prompt": "Fix it.",
+            "tool_name": "Bash",
+            "tool_input": {"command": "ls"},
+            "hook_event_name": event,
         }
-        payload |= {"prompt": "Fix it.", "tool_name": "Bash", "tool_input": {"command": "ls"}, "hook_event_name": event}
         _said("hook", event, "--client=claude", f"--home={home}", f"--client-home={folder}", given=json.dumps(payload))
     log = home / "hooks.log"
     assert not log.exists() or "Error" not in log.read_text(encoding="utf-8"), log.read_text(encoding="utf-8")
