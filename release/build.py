@@ -81,7 +81,7 @@ def _packages(source: Path, out: Path, release: About, at_s: int, scratch: Path)
 
 def _is_secret(path: str) -> bool:
     """Tell whether a file of the recipe lies where a person keeps keys: not even a committed one is published."""
-    return path.startswith(f"{_DEPLOY}/secrets/") and not path.endswith("/.gitignore")
+    return path.startswith(f"{_DEPLOY}/secrets/") and not path.endswith(("/.gitignore", "/.gitkeep"))
 
 
 def _archives(source: Path, out: Path, release: About, at_s: int) -> Mapping[str, Mapping[str, bytes]]:
