@@ -125,10 +125,12 @@ fmt: $(DEV)  ## format the code and repair what ruff can repair
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
 
-check: $(SELF) $(DEV)  ## style, types and the direction of the imports
+check: $(SELF) $(DEV)  ## style, types (also as on Windows and macOS) and the direction of the imports
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
+	$(PY) -m mypy --platform win32 src/undrift
+	$(PY) -m mypy --platform darwin src/undrift
 	$(VENV)/bin/lint-imports
 
 test: $(SELF) $(DEV)  ## all tests, in three processes, as many tests wait for others; reports in build/test-report*.json
@@ -174,7 +176,7 @@ release-check: $(SELF)  ## the release built twice, in other folders, times, uma
 	@$(PY) -m tests.release.twice
 
 release-try: release  ## each way to start, from the files of dist/ alone, in an empty machine without a network (root): seconds and bytes
-	@rm -rf build/release-tools && $(PYTHON) -m venv build/release-tools
+	@mkdir -p build && $(PYTHON) -m venv build/release-tools
 	@build/release-tools/bin/python $(PIP_INSTALL) uv==$(UV) pipx==$(PIPX)
 	@PYTHONPATH=src build/release-tools/bin/python -m tests.release.try_release dist $(ARGS)
 

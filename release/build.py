@@ -6,10 +6,8 @@ the source archive, so the archive is complete.
 
 import hashlib
 import os
-import shutil
 import subprocess
 import sys
-import tarfile
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from release.about import ROOT, About, about
-from release.archives import files_below, write_zip
+from release.archives import files_below, unpack, write_zip
 from release.parts import ENDING, contained, document, locked
 from release.provenance import statement
 
@@ -63,8 +61,7 @@ def _export(root: Path, commit: Commit, target: Path) -> None:
     """Write the files of a commit into a folder."""
     packed = target.with_suffix(".tar")
     _git(root, "-c", "tar.umask=0022", "archive", "--format=tar", f"--output={packed}", commit.name)
-    with tarfile.open(packed) as archive:
-        archive.extractall(target, filter="data")
+    unpack(packed, target)
     packed.unlink()
 
 
@@ -78,14 +75,18 @@ def _hatch(source: Path, kind: str, out: Path, at_s: int) -> None:
 
 def _packages(source: Path, out: Path, release: About, at_s: int, scratch: Path) -> None:
     _hatch(source, "sdist", out, at_s)
-    with tarfile.open(out / release.archive) as archive:
-        archive.extractall(scratch, filter="data")
+    unpack(out / release.archive, scratch)
     _hatch(scratch / release.archive.removesuffix(".tar.gz"), "wheel", out, at_s)
+
+
+def _is_secret(path: str) -> bool:
+    """Tell whether a file of the recipe lies where a person keeps keys: not even a committed one is published."""
+    return path.startswith(f"{_DEPLOY}/secrets/") and not path.endswith(("/.gitignore", "/.gitkeep"))
 
 
 def _archives(source: Path, out: Path, release: About, at_s: int) -> Mapping[str, Mapping[str, bytes]]:
     """Write the archives of the plugins and of the recipe; return the files of each."""
-    wanted = dict(_PLUGINS)
+    wanted: dict[str, tuple[str, ...]] = dict(_PLUGINS)
     if (source / _DEPLOY).is_dir():
         wanted["container"] = (_DEPLOY,)
     else:
@@ -93,7 +94,8 @@ def _archives(source: Path, out: Path, release: About, at_s: int) -> Mapping[str
     held = dict[str, Mapping[str, bytes]]()
     for kind, paths in wanted.items():
         name = f"{release.name}-{kind}-{release.version}.zip"
-        held[name] = files_below(source, *paths, *_ALWAYS)
+        files = files_below(source, *paths, *_ALWAYS)
+        held[name] = {path: content for path, content in files.items() if not _is_secret(path)}
         write_zip(out / name, held[name], at_s)
     return held
 
@@ -128,12 +130,26 @@ def _sums(out: Path) -> str:
     return "".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in paths)
 
 
+def _emptied(out: Path, name: str) -> None:
+    """Make the folder, and delete the files of an earlier build in it, one by one.
+
+    Raises SystemExit: it holds anything else; then nothing is deleted.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    paths = list(out.iterdir())
+    for path in paths:
+        is_ours = path.name.startswith((name, "server.json")) or path.name == SUMS
+        if not is_ours or path.is_symlink() or not path.is_file():
+            raise SystemExit(f"{path}: no build has written it; move it away, or name another folder")
+    for path in paths:
+        path.unlink()
+
+
 def main(arguments: list[str]) -> int:
-    """Write the release of the last commit into a folder, which is emptied before; return the exit code."""
+    """Write the release of the last commit into a folder, without the files of an earlier one; return the exit code."""
     out = Path(arguments[0]).absolute()
     commit = committed(ROOT)
-    shutil.rmtree(out, ignore_errors=True)
-    out.mkdir(parents=True)
+    _emptied(out, about().name)
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "source"
         _export(ROOT, commit, source)

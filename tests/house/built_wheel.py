@@ -52,7 +52,9 @@ def main(arguments: list[str]) -> int:
         about = "".join(wheel.read(name).decode() for name in names if name.endswith(".dist-info/WHEEL"))
     found = problems(names, [path.relative_to(ROOT / "src").as_posix() for path in (ROOT / "src").rglob("*.py")])
     found += impurities(wheels[0].name, names, about)
-    print(*(found or [f"{wheels[0].name}: {len(names)} files, pure Python, typed, with the licence, no .pth"]), sep="\n")
+    print(
+        *(found or [f"{wheels[0].name}: {len(names)} files, pure Python, typed, with the licence, no .pth"]), sep="\n"
+    )
     return 1 if found else 0
 
 

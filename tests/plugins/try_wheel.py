@@ -35,13 +35,17 @@ INITIALIZE = {
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A person with an empty home, the wheel and one program that can run it. `more`: further variables."""
+    """A person with an empty home, the wheel and one program that can run it.
+
+    `more`: further variables. `is_alone`: no variable of this process but the language.
+    """
 
     home: Path
     wheel: Path
     tools: Path
     program: str
     more: Mapping[str, str] = field(default_factory=dict)
+    is_alone: bool = False
 
     def words(self, extra: str, *arguments: str) -> list[str]:
         """Return the command that runs undrift from the wheel."""
@@ -51,7 +55,9 @@ class Trial:
 
     def environment(self) -> dict[str, str]:
         kept = {
-            name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
+            name: value
+            for name, value in os.environ.items()
+            if name == "LANG" or (not self.is_alone and name not in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV"))
         }
         return {
             **kept,

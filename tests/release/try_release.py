@@ -11,7 +11,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tarfile
 import tempfile
 import time
 import zipfile
@@ -20,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from release.about import About, about
+from release.archives import unpack
 from tests.plugins.try_wheel import INITIALIZE, Trial
 from tests.release import empty_machine
 
@@ -57,8 +57,7 @@ class Files:
         return self.folder / client / "plugins" / client
 
     def unpack(self) -> None:
-        with tarfile.open(self.archive) as archive:
-            archive.extractall(self.folder, filter="data")
+        unpack(self.archive, self.folder)
         for client in ("claude", "codex"):
             name = f"{self.release.name}-{client}-plugin-{self.release.version}.zip"
             with zipfile.ZipFile(self.folder / name) as archive:
@@ -218,7 +217,7 @@ def _tried(scratch: Path, files: Files, tools: Path, *, offline: bool) -> None:
     for way, program in WAYS:
         home = scratch / f"home of {way.__name__}"
         home.mkdir()
-        trial = Trial(home, files.wheel, tools, program, {**links, **nothing_else, **path})
+        trial = Trial(home, files.wheel, tools, program, {**links, **nothing_else, **path}, is_alone=offline)
         first, again = _timed(way, trial, files), _timed(way, trial, files)
         cost = cost_of(home, files.packages)
         print(
@@ -226,7 +225,7 @@ def _tried(scratch: Path, files: Files, tools: Path, *, offline: bool) -> None:
             f"{cost.kept_bytes / 1e6:7.1f} MB",
             flush=True,
         )
-        shutil.rmtree(home)
+        empty_machine.discard(home, scratch)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -236,8 +235,8 @@ def main(arguments: Sequence[str]) -> int:
         print(f"SKIPPED: {why}")
         return 0
     dist = Path(next(word for word in arguments if not word.startswith("-"))).resolve()
-    with tempfile.TemporaryDirectory() as folder:
-        scratch = Path(folder)
+    scratch = Path(tempfile.mkdtemp(prefix="undrift-release-"))
+    try:
         files = Files(scratch / "dist", about(), scratch / "packages")
         shutil.copytree(dist, files.folder)
         files.unpack()
@@ -251,6 +250,9 @@ def main(arguments: Sequence[str]) -> int:
         if offline:
             empty_machine.enter()
         _tried(scratch, files, tools / "bin", offline=offline)
+    finally:
+        os.chdir("/")
+        empty_machine.discard(scratch, scratch)
     return 0
 
 

@@ -57,9 +57,7 @@ def _built(scratch: Path, one: Surroundings) -> Path:
         os.utime(path, (number * 1_000, number * 1_000 + one.umask))
     variables = {"PATH": os.environ["PATH"], "HOME": str(home), **one.variables, **one.moved}
     words = [sys.executable, "-m", "release.build", str(out)]
-    done = subprocess.run(
-        words, cwd=clone, env=variables, umask=one.umask, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(words, cwd=clone, env=variables, umask=one.umask, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"the build in {one.folder} failed:\n{done.stdout}{done.stderr}")
     return out
@@ -85,19 +83,23 @@ def main() -> int:
             ),
         )
         for one in both:
-            print(f"build: folder {one.folder!r}, umask {one.umask:03o}, {dict(one.variables)}, other clock: {bool(one.moved)}")
+            print(
+                f"build: folder {one.folder!r}, umask {one.umask:03o}, {dict(one.variables)}, other clock: {bool(one.moved)}"
+            )
         first, second = (_built(scratch, one) for one in both)
         for number, out in enumerate((first, second), 1):
             print(f"\nbuild {number}:\n{(out / 'SHA256SUMS').read_text(encoding='utf-8')}", end="")
         wrong = differences(first, second)
         count = len(list(first.iterdir()))
-        print(f"\n{count - len(wrong)} of {count} files are the same, byte by byte" + "".join(f"\ndiffers: {name}" for name in wrong))
+        print(
+            f"\n{count - len(wrong)} of {count} files are the same, byte by byte"
+            + "".join(f"\ndiffers: {name}" for name in wrong)
+        )
         if wrong:
-            kept = ROOT / "build" / "release-check"
-            shutil.rmtree(kept, ignore_errors=True)
+            kept = Path(tempfile.mkdtemp(prefix="undrift-release-check-"))
             for number, out in enumerate((first, second), 1):
                 shutil.copytree(out, kept / str(number))
-            print("both are kept in build/release-check")
+            print(f"both are kept in {kept}")
     return 1 if wrong else 0
 
 
