@@ -11,6 +11,7 @@ LANCE_PY := $(VENV)/lance/bin/python
 AUDIT_PY := $(VENV)/audit/bin/python
 DEPLOY_PY := $(VENV)/deploy/bin/python
 RULES_PY := $(VENV)/rules/bin/python
+SITE_PY := $(VENV)/site/bin/python
 CONFORMANCE_PY := $(VENV)/conformance/bin/python
 FRAMEWORKS := anthropic hatch-fancy-pypi-readme hypothesis langchain langchain-tests langgraph \
 	langgraph-checkpoint-conformance openai-agents pydantic-ai-slim pytest pytest-asyncio
@@ -40,6 +41,7 @@ WIRE_REQUESTS ?= 100000
 TWIN_REQUESTS ?= 1000
 OTHER ?=
 DIR ?=
+BROWSER ?=
 TASK_STEPS ?= 10000
 # `make test` runs these, the entrances and the house itself, beside all others, as a machine has two cores.
 FIRST_PART := $(addprefix tests/,attack clients dispatch fuzz house proof proxy sdk transcripts twin)
@@ -79,6 +81,7 @@ LANCE := $(VENV)/.lance-$(BASE_KEY)-$(call key,requirements/lance.txt pyproject.
 DEPLOY := $(VENV)/.deploy-$(BASE_KEY)-$(call key,requirements/deploy.txt)
 AUDIT := $(VENV)/.audit-$(BASE_KEY)-$(call key,requirements/audit.txt)
 RULES := $(VENV)/.rules-$(call key,requirements/rules.txt)
+SITE := $(VENV)/.site-$(call key,requirements/site.txt)
 LOCK := $(VENV)/.lock-$(BASE_KEY)-$(call key,requirements/lock.txt)
 
 # Where there is one that is large enough, the tests keep their files in memory: on a disk they waited longer for its syncs than
@@ -91,7 +94,7 @@ unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: postgres server-proofs all demo figures plugins setup fmt check test coverage build wheel fuzz properties nightly cost long wires twin exact lance sdk types bench browsers web-test clients billing profiles soak attack floods purge proof powercut faults kills contention flips agents conformance frameworks audit deploy-lint team lock secret-rules clean help
+.PHONY: all demo figures pictures site site-test plugins setup fmt check test coverage build release release-check release-try lines wheel fuzz properties nightly cost long wires twin exact lance sdk types bench browsers web-test clients billing profiles soak attack floods purge proof powercut faults kills contention flips agents conformance frameworks audit lock secret-rules clean help postgres server-proofs deploy-lint team
 
 all: check test  ## check and test (what `make` alone does)
 
@@ -102,6 +105,19 @@ demo: $(SELF)  ## replay a recorded session through the engine with a budget tha
 figures: $(SELF)  ## write README's measured figures from docs/figures.json; with DIR=FOLDER, measure them on your own recordings
 	@$(PY) -m bench.readme $(DIR)
 
+pictures: $(SELF) $(DEV)  ## draw the pictures of the documents again, from runs; with BROWSER=1 also README's, which needs a browser
+	@$(PY) -m website.pictures
+	@$(if $(BROWSER),$(PY) -m website.shot)
+
+site: $(SELF) $(SITE)  ## the documentation as a site, in build/site: open its index.html, or serve the folder
+	@$(PY) -m website.stage
+	@cd build/website && $(abspath $(VENV))/site/bin/zensical build --strict
+	@rm -rf build/site && mv build/website/site build/site
+	@echo "build/site/index.html"
+
+site-test: site $(DEV) $(JOURNEYS)  ## the built site: links, structure, nothing from another host, search from a folder, each page at 390 pixels
+	UNDRIFT_TEST_SITE=build/site $(PY) -m pytest tests/website
+
 plugins: $(SELF)  ## write the clients' plugins and server.json from plugins/write.py
 	@$(PY) -m plugins.write
 
@@ -111,10 +127,12 @@ fmt: $(DEV)  ## format the code and repair what ruff can repair
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
 
-check: $(SELF) $(DEV)  ## style, types and the direction of the imports
+check: $(SELF) $(DEV)  ## style, types (also as on Windows and macOS) and the direction of the imports
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
+	$(PY) -m mypy --platform win32 src/undrift
+	$(PY) -m mypy --platform darwin src/undrift
 	$(VENV)/bin/lint-imports
 
 test: $(SELF) $(DEV)  ## all tests, in three processes, as many tests wait for others; reports in build/test-report*.json
@@ -150,6 +168,22 @@ build: $(SELF) $(DEV) $(AUDIT)  ## wheel and source archive into dist/, then try
 	@build/wheel-venv/bin/python -m pip uninstall --quiet --yes --disable-pip-version-check setuptools pip
 	$(AUDIT_PY) -m cyclonedx_py environment --output-reproducible --pyproject pyproject.toml -o dist/undrift.cdx.json build/wheel-venv/bin/python
 	$(PY) -m tests.house.built_parts dist/undrift.cdx.json
+
+release: $(SELF) $(AUDIT)  ## all files of a release into dist/, from the last commit: packages, plugins, registry entry, recipe, SBOM, hashes, statement of origin
+	@$(PY) -m release.build dist
+	@$(PY) -m tests.house.built_wheel dist
+	@$(AUDIT_PY) -m release.parts dist
+
+release-check: $(SELF)  ## the release built twice, in other folders, times, umasks and locales, and compared byte by byte
+	@$(PY) -m tests.release.twice
+
+release-try: release  ## each way to start, from the files of dist/ alone, in an empty machine without a network (root): seconds and bytes
+	@mkdir -p build && $(PYTHON) -m venv build/release-tools
+	@build/release-tools/bin/python $(PIP_INSTALL) uv==$(UV) pipx==$(PIPX)
+	@PYTHONPATH=src build/release-tools/bin/python -m tests.release.try_release dist $(ARGS)
+
+lines: $(SELF)  ## write the lines that start undrift, in README and docs, from the variable `published` of pyproject.toml
+	@$(PY) -m release.lines
 
 wheel: $(SELF) $(DEV)  ## the wheel through uvx and pipx (today's), alone, with the extra all and by the plugins' script; SHORT=1 for uvx alone
 	@rm -rf build/wheel build/wheel-tools && mkdir -p build
@@ -371,6 +405,12 @@ $(AUDIT): | $(BASE)
 $(RULES): | $(BASE)
 	@$(PYTHON) -m venv --clear $(VENV)/rules
 	@$(RULES_PY) $(LOCKED) -r requirements/rules.txt
+	@touch $@
+
+$(SITE): | $(BASE)
+	@echo "installing what site needs ..."
+	@$(PYTHON) -m venv --clear $(VENV)/site
+	@$(SITE_PY) $(LOCKED) -r requirements/site.txt
 	@touch $@
 
 $(LOCK): | $(BASE)

@@ -1,6 +1,6 @@
-"""The figures of README that were measured: ``python -m bench.readme [DIR...]``.
+"""The figures of README and the pages that were measured: ``python -m bench.readme [DIR...]``.
 
-Without DIR, the parts of README.md and docs/restore.md between ``<!-- figures: NAME -->`` and ``<!-- end -->`` are written from docs/figures.json.
+Without DIR, the parts of `WRITTEN` between ``<!-- figures: NAME -->`` and ``<!-- end -->`` are written from docs/figures.json.
 With DIR, the same tables are measured on the recordings below it and printed; build/figures.json gets the figures.
 """
 
@@ -20,7 +20,7 @@ from undrift.bench.restore_report import restore_tables
 from undrift.bench.sessions import sessions_in
 from undrift.errors import UndriftError
 
-__all__ = ["PARTS", "main", "with_parts"]
+__all__ = ["PARTS", "WRITTEN", "main", "with_parts"]
 
 BUDGET = 60_000
 _ROOT = Path(__file__).parents[1]
@@ -187,18 +187,25 @@ def _cell(row: Mapping[str, Any]) -> str:
 
 
 PARTS = {"cost": cost_part, "restore": restore_part, "windows": windows_part}
-"""The parts of README that are written from figures, by their names in its comments."""
+"""The parts that are written from figures, by their names in the comments of README and docs/figures.md."""
 
 PAGES = {"restore-tables": lambda told: restore_tables(told["restore"])}
 """The same of docs/restore.md."""
 
 
-def with_parts(text: str, told: Mapping[str, Any]) -> str:
-    """Return the text of README or a page with each part written from the figures."""
+WRITTEN = ("README.md", "docs/figures.md", "docs/restore.md")
+"""The pages with such parts."""
+
+
+def with_parts(text: str, told: Mapping[str, Any], page: str = "README.md") -> str:
+    """Return the text of a page with each part written from the figures. `page`: where it stands, for its links."""
     for name, part in (PARTS | PAGES).items():
         head, mark, rest = text.partition(f"<!-- figures: {name} -->\n")
         if mark:
-            text = f"{head}{mark}{part(told)}\n{rest[rest.index('<!-- end -->') :]}"
+            written = part(told)
+            if page.startswith("docs/"):
+                written = written.replace("](docs/", "](")
+            text = f"{head}{mark}{written}\n{rest[rest.index('<!-- end -->') :]}"
     return text
 
 
@@ -257,8 +264,9 @@ def main(arguments: Sequence[str]) -> int:
     """Write README's figures, or measure a reader's own."""
     if not arguments:
         told = json.loads((_ROOT / "docs" / "figures.json").read_text(encoding="utf-8"))
-        for page in (_ROOT / "README.md", _ROOT / "docs" / "restore.md"):
-            page.write_text(with_parts(page.read_text(encoding="utf-8"), told), encoding="utf-8")
+        for page in WRITTEN:
+            path = _ROOT / page
+            path.write_text(with_parts(path.read_text(encoding="utf-8"), told, page), encoding="utf-8")
         return 0
     try:
         told = measured_on([Path(folder).resolve() for folder in arguments])

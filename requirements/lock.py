@@ -44,6 +44,7 @@ def wanted(pyproject: Path) -> dict[str, list[str]]:
         "rules": groups["rules"],
         "serve": base + with_extras(data["project"], ("postgres", "serve", "vectors")),
         "deploy": base + with_extras(data["project"], ("postgres", "serve")) + groups["deploy"],
+        "site": groups["site"],
     }
 
 

@@ -150,7 +150,8 @@ def recorded_files(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> tu
         pytest.skip("needs ../shared/data/transcripts.tar.xz beside the checkout: it is not there")
     folder = tmp_path_factory.mktemp("transcripts")
     with tarfile.open(archive, "r|xz") as packed:
-        packed.extractall(folder, filter="data")
+        packed.extraction_filter = getattr(tarfile, "data_filter", None)  # from Python 3.11.4 on
+        packed.extractall(folder)
         return tuple(folder / member.name for member in packed.getmembers() if member.isfile())
 
 

@@ -72,6 +72,22 @@ def test_a_wheel_with_a_left_over_fails(extra: str):
     assert extra in problem
 
 
+def test_a_wheel_of_pure_python_passes():
+    assert built_wheel.impurities("undrift-1-py3-none-any.whl", GOOD_WHEEL, "Root-Is-Purelib: true\n") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "about"),
+    [
+        ("undrift-1-cp311-cp311-linux_x86_64.whl", [], "Root-Is-Purelib: true\n"),
+        ("undrift-1-py3-none-any.whl", [], "Root-Is-Purelib: false\n"),
+        ("undrift-1-py3-none-any.whl", ["undrift/a.so"], "Root-Is-Purelib: true\n"),
+    ],
+)
+def test_a_wheel_with_compiled_code_fails(name: str, more: list[str], about: str):
+    assert len(built_wheel.impurities(name, [*GOOD_WHEEL, *more], about)) == 1
+
+
 def test_the_lock_files_hold_only_pins_and_hashes():
     assert [path.stem for path in LOCKS] == [
         "audit",
@@ -86,6 +102,7 @@ def test_the_lock_files_hold_only_pins_and_hashes():
         "lock",
         "rules",
         "serve",
+        "site",
     ]
     for path in LOCKS:
         text = path.read_text(encoding="utf-8")

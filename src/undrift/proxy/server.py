@@ -7,6 +7,7 @@ import logging
 import secrets
 import signal
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -185,10 +186,10 @@ def _send_at_once(listening: socket.socket) -> None:
 
 def _most_connections() -> int | None:
     """Return how many connections the process's file descriptors allow; later clients must try again."""
-    try:
-        import resource
-    except ImportError:  # not on Windows
+    if sys.platform == "win32":  # no such limit there
         return None
+    import resource
+
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _WANTED_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, _WANTED_DESCRIPTORS)
     if soft < wanted:
