@@ -1,0 +1,211 @@
+"""Context managers side by side, ours and others', on recorded sessions: `undrift bench peers`.
+
+Every manager gets the same messages and the same budget, and is judged by the same rules: what the window holds of what
+the agent needs later, of the user's rules, whether a provider would take it, what it costs, what it holds at the
+client's own compactions, and what it holds of a long talk when a question comes.
+
+Law: the sessions are only read. A manager that breaks has no row, and is named with the reason. One that asks a model
+is not run; the summaries that recordings hold are judged as they are.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from undrift import __version__
+from undrift.bench.drift import Managed, Progress, over_budget_turns, run
+from undrift.bench.legal import is_legal
+from undrift.bench.managers import NEEDS_A_MODEL, Manager, installed, named
+from undrift.bench.managers.ceilings import CLAIRVOYANT, LEGAL_CLAIRVOYANT
+from undrift.bench.managers.controls import BAG, ECHO, SOUP, TAIL
+from undrift.bench.managers.own import RECENCY, UNDRIFT
+from undrift.bench.managers.provider_clear import PROVIDER_CLEAR
+from undrift.bench.peers_report import PeerRun, PeersReport
+from undrift.bench.peers_rules import RuleWatch, said_rules, with_rules
+from undrift.bench.peers_talk import TalkQuestions, talks_in
+from undrift.bench.restore import measure as measure_restore
+from undrift.bench.restore_report import JudgedCompaction
+from undrift.bench.sessions import Case, sessions_in
+from undrift.errors import InputError
+from undrift.recordings.files import open_recording
+from undrift.recordings.replay.texts import Text
+from undrift.transcripts import Recording
+from undrift.values.window import ContextEntry
+
+__all__ = ["FRACTIONS", "RESTORE_TOKENS", "managers", "measure", "sampled"]
+
+FRACTIONS = (0.25,)
+RESTORE_TOKENS = 5_000
+"""The budget at a recorded compaction."""
+
+Given = TypeVar("Given")
+Result = TypeVar("Result")
+_Runs = dict[tuple[float, str], PeerRun | str]
+"""By budget and manager: the result, or why there is none."""
+
+
+def managers(yours: Sequence[str] = ()) -> tuple[list[Manager], list[str]]:
+    """Return every manager that can be measured here, in the order of the rows, and why others cannot.
+
+    `yours`: addresses of functions, see `undrift.bench.managers.named`. Raises InputError: one cannot be imported.
+    """
+    others, absent = installed()
+    ours = [UNDRIFT, RECENCY, TAIL]
+    return [
+        ECHO, SOUP, BAG, CLAIRVOYANT, LEGAL_CLAIRVOYANT, *ours, PROVIDER_CLEAR, *others, *map(named, yours)
+    ], absent  # fmt: skip
+
+
+def sampled(paths: Sequence[Path], number: int | None) -> list[Path]:
+    """Return so many of the files, chosen by the hash of their bytes, in the given order; all without a number."""
+    if number is None or number >= len(paths):
+        return list(paths)
+    chosen = sorted(paths, key=lambda path: hashlib.sha256(path.read_bytes()).digest())[:number]
+    return [path for path in paths if path in chosen]
+
+
+def measure(
+    root: Path,
+    *,
+    talks: Path | None = None,
+    fractions: Sequence[float] = FRACTIONS,
+    min_calls: int = 60,
+    sample: int | None = None,
+    yours: Sequence[str] = (),
+    jobs: int = 1,
+    progress: Progress = lambda _: None,
+) -> PeersReport:
+    """Measure every manager.
+
+    Args:
+        root: A folder of recorded sessions.
+        talks: A file of LoCoMo's form; without it nothing is said of memory.
+        fractions: Budgets as shares of each session's tokens, each above 0 and at most 1.
+        min_calls: Sessions with fewer answered calls of tools are left out.
+        sample: So many sessions, chosen by the hash of their bytes.
+        yours: Addresses of a user's own managers.
+        jobs: The number of processes, at least 1.
+
+    Raises:
+        InputError: The folder cannot be read or holds no such session, or a budget is out of range.
+    """
+    if not fractions or not all(0 < fraction <= 1 for fraction in fractions):
+        raise InputError("a fraction must be above 0 and at most 1")
+    known, absent = managers(yours)
+    found = sessions_in(root, min_calls=min_calls)
+    paths = sampled(found.paths, sample)
+    if not paths:
+        raise InputError(f"{root}: holds no session with {min_calls} calls; name another folder, or lower --min-calls")
+    names = [path.relative_to(root).as_posix() if path != root else path.name for path in paths]
+    report = PeersReport(
+        managers=known,
+        sessions=names,
+        of_sessions=len(found.paths),
+        versions={"undrift": __version__, **{one.package: one.version for one in known if one.package}},
+        not_run=[f"{name} ({package}): needs a model" for name, package in NEEDS_A_MODEL],
+        absent=absent,
+    )
+    for path, runs in _each(partial(_session, fractions=tuple(fractions), yours=tuple(yours)), paths, jobs):
+        progress(path.name)
+        report.add(path.name, runs)
+    for path, judged in _each(partial(_compactions, yours=tuple(yours)), paths, jobs):
+        progress(f"the compactions of {path.name}")
+        report.compactions += judged
+    if talks is not None:
+        asked = talks_in(talks)
+        for talk, found_by in _each(partial(_asked, yours=tuple(yours)), asked, jobs):
+            progress(f"the questions of {talk.name}")
+            report.add_talk(talk, found_by)
+    return report
+
+
+def _each(
+    judge: Callable[[Given], Result], given: Sequence[Given], jobs: int
+) -> Iterator[tuple[Given, Result]]:
+    """Judge each on its own, in processes if there are several jobs; in the given order."""
+    if jobs == 1:
+        yield from ((one, judge(one)) for one in given)
+        return
+    with ProcessPoolExecutor(max_workers=jobs) as pool:
+        yield from zip(given, pool.map(judge, given), strict=True)
+
+
+def _session(path: Path, *, fractions: tuple[float, ...], yours: tuple[str, ...]) -> _Runs:
+    """Let every manager manage one session within each budget."""
+    recording, rules = with_rules(open_recording(path), path.name)
+    case = Case(path.name, recording)
+    said = said_rules(case.history, rules)
+    runs: _Runs = {}
+    for fraction in fractions:
+        budget = max(1, int(fraction * case.tokens))
+        for manager in managers(yours)[0]:
+            try:
+                runs[fraction, manager.name] = _managed(case, manager, budget, RuleWatch(said))
+            except Exception as error:  # noqa: BLE001 - it is another's program, and may raise anything
+                runs[fraction, manager.name] = f"{path.name}: {error!r}"
+    return runs
+
+
+def _managed(case: Case, manager: Manager, budget: int, watch: RuleWatch) -> PeerRun:
+    illegal = 0
+    with manager.start(case) as fit:
+        managed = Managed(case, fit, budget)
+
+        def window(number: int) -> list[Text]:
+            nonlocal illegal
+            texts = managed.window(number)
+            illegal += not is_legal(managed.sent)
+            watch.observe(number, (text for text, _ in texts))
+            return texts
+
+        outcome = run(case, window)
+    outcome = replace(outcome, over_budget=over_budget_turns(case, outcome.sizes, budget))
+    return PeerRun(outcome, illegal, watch.held, watch.due)
+
+
+def _compactions(path: Path, *, yours: tuple[str, ...]) -> list[JudgedCompaction]:
+    """Judge what every manager holds at the compactions of one session."""
+    others = {manager.name: partial(_at_compaction, manager) for manager in managers(yours)[0] if _can_be_asked(manager)}
+    return list(measure_restore([path], budgets=(RESTORE_TOKENS,), others=others).found)
+
+
+def _can_be_asked(manager: Manager) -> bool:
+    """The ceilings know the needs of turns, not those of a compaction."""
+    return manager not in (CLAIRVOYANT, LEGAL_CLAIRVOYANT)
+
+
+def _at_compaction(manager: Manager, entries: Sequence[ContextEntry], tokens: int) -> Sequence[str]:
+    recording = Recording("", tuple(entries), {}, None, None, None, (), unfinished=False)
+    case = Case("", recording)
+    try:
+        with manager.start(case) as fit:
+            sent = fit(case.history.messages, tokens)
+    except Exception:  # noqa: BLE001 - another's program: it holds nothing there, and its own row says that it broke
+        return ()
+    return [text for message in sent for text, _ in case.texts.of_message(message)]
+
+
+def _asked(talk: TalkQuestions, *, yours: tuple[str, ...]) -> dict[str, tuple[int, int]]:
+    """Ask every manager the questions of one talk: how many windows hold the answer, and how many are over the budget."""
+    case = talk.case()
+    budget = talk.budget_tokens(case)
+    found: dict[str, tuple[int, int]] = {}
+    for manager in managers(yours)[0]:
+        if not _can_be_asked(manager):
+            continue
+        held = over = 0
+        for question, evidence in talk.questions:
+            try:
+                with manager.start(case) as fit:
+                    sent = fit([*case.history.messages, *talk.asking(question)], budget)
+            except Exception:  # noqa: BLE001 - another's program: it holds nothing
+                continue
+            texts = [text for message in sent for text, _ in case.texts.of_message(message)]
+            over += case.size_of(sent) > budget
+            held += any(said in text for said in evidence for text in texts)
+        found[manager.name] = (held, over)
+    return found
