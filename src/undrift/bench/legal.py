@@ -1,37 +1,43 @@
-"""Whether a provider takes messages as they are: the rules of the Anthropic form that a manager can break. Pure.
+"""Whether a provider takes messages as they are: what a manager can break. Pure.
 
 It is written apart from the engine's own rules, so that the engine is judged as every other manager is.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
-__all__ = ["is_legal"]
+__all__ = ["Fault", "fault_of"]
+
+Fault = Literal["", "opening", "broken"]
+"""`broken`: empty, or a call and its result are apart; every provider refuses it. `opening`: the agent speaks first, which
+Anthropic and Gemini refuse and others accept."""
 
 
-def is_legal(messages: Sequence[Mapping[str, Any]]) -> bool:
-    """Say whether the user speaks first and last, nothing is empty, and each call is answered in the very next message.
+def fault_of(messages: Sequence[Mapping[str, Any]]) -> Fault:
+    """Return what is wrong with messages; empty if nothing is.
 
-    Neighbours of one role count as one message, as at the provider.
+    Each call must be answered in the very next message. Neighbours of one role count as one message, as at the provider.
     """
-    if not messages or messages[0]["role"] != "user" or messages[-1]["role"] != "user":
-        return False
+    if not messages or messages[-1]["role"] != "user":
+        return "broken"
     open_calls: set[str] = set()
-    role = "user"
+    role = messages[0]["role"]
     for message in messages:
         if not message["content"]:
-            return False
+            return "broken"
         if message["role"] != role:
             if role == "user" and open_calls:
-                return False
+                return "broken"
             role = message["role"]
         for block in message["content"]:
             if block["type"] == "tool_use":
                 open_calls.add(block["id"])
             elif block["type"] == "tool_result":
                 if block["tool_use_id"] not in open_calls:
-                    return False
+                    return "broken"
                 open_calls.remove(block["tool_use_id"])
             elif not block["text"].strip():
-                return False
-    return not open_calls
+                return "broken"
+    if open_calls:
+        return "broken"
+    return "" if messages[0]["role"] == "user" else "opening"

@@ -9,6 +9,7 @@ is not run; the summaries that recordings hold are judged as they are.
 """
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
@@ -18,11 +19,11 @@ from typing import TypeVar
 
 from undrift import __version__
 from undrift.bench.drift import Managed, Progress, over_budget_turns, run
-from undrift.bench.legal import is_legal
+from undrift.bench.legal import fault_of
 from undrift.bench.managers import NEEDS_A_MODEL, Manager, installed, named
 from undrift.bench.managers.ceilings import CLAIRVOYANT, LEGAL_CLAIRVOYANT
 from undrift.bench.managers.controls import BAG, ECHO, SOUP, TAIL
-from undrift.bench.managers.own import RECENCY, UNDRIFT
+from undrift.bench.managers.own import RECENCY, UNDRIFT, UNDRIFT_MEMORY
 from undrift.bench.managers.provider_clear import PROVIDER_CLEAR
 from undrift.bench.peers_report import PeerRun, PeersReport
 from undrift.bench.peers_rules import RuleWatch, said_rules, with_rules
@@ -151,20 +152,19 @@ def _session(path: Path, *, fractions: tuple[float, ...], yours: tuple[str, ...]
 
 
 def _managed(case: Case, manager: Manager, budget: int, watch: RuleWatch) -> PeerRun:
-    illegal = 0
+    faults = Counter[str]()
     with manager.start(case) as fit:
         managed = Managed(case, fit, budget)
 
         def window(number: int) -> list[Text]:
-            nonlocal illegal
             texts = managed.window(number)
-            illegal += not is_legal(managed.sent)
+            faults[fault_of(managed.sent)] += 1
             watch.observe(number, (text for text, _ in texts))
             return texts
 
         outcome = run(case, window)
     outcome = replace(outcome, over_budget=over_budget_turns(case, outcome.sizes, budget))
-    return PeerRun(outcome, illegal, watch.held, watch.due)
+    return PeerRun(outcome, faults["broken"], faults["opening"], watch.held, watch.due)
 
 
 def _compactions(path: Path, *, yours: tuple[str, ...]) -> list[JudgedCompaction]:
@@ -194,7 +194,7 @@ def _asked(talk: TalkQuestions, *, yours: tuple[str, ...]) -> dict[str, tuple[in
     case = talk.case()
     budget = talk.budget_tokens(case)
     found: dict[str, tuple[int, int]] = {}
-    for manager in managers(yours)[0]:
+    for manager in (*managers(yours)[0], UNDRIFT_MEMORY):
         if not _can_be_asked(manager):
             continue
         held = over = 0

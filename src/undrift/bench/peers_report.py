@@ -5,22 +5,26 @@ not run is named with the reason.
 """
 
 import json
+import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from undrift.bench.drift_report import READ_PRICES, Outcome, Row
+from undrift.bench.drift_report import Outcome, Row
 from undrift.bench.managers import Manager
 from undrift.bench.managers.ceilings import CLAIRVOYANT, LEGAL_CLAIRVOYANT
 from undrift.bench.managers.controls import BAG, ECHO, SOUP, TAIL
 from undrift.bench.peers_talk import TalkQuestions
 from undrift.bench.restore_report import JudgedCompaction, interval_of
+from undrift.core.autopsy.survival import SurvivalCount
 
 __all__ = ["PeerRun", "PeersReport"]
 
 _PLACES = 6
 _CLOSE = 0.02
 """How much more than the plain tail a bag of names may hold: its window ends elsewhere, so a few needs fall otherwise."""
+
+_DRAWS, _SEED = 2_000, 17
 
 _NATIVE = {"summary": "the client's summary, as recorded", "today": "the same and files, as a client of today"}
 _RESTORE = "undrift's restore text"
@@ -31,12 +35,14 @@ class PeerRun:
     """One manager in one session at one budget.
 
     Args:
-        illegal: Turns whose messages a provider would refuse.
+        broken: Turns whose messages every provider would refuse.
+        opening: Turns that the agent opens, which some providers refuse.
         rules_held, rules_due: Rules in the windows, of those that the user had said, summed over the turns.
     """
 
     outcome: Outcome
-    illegal: int
+    broken: int
+    opening: int
     rules_held: int
     rules_due: int
 
@@ -83,7 +89,9 @@ class PeersReport:
                 row = Row(fraction, manager.name, tuple(one.outcome for one in own), whole).as_value()
                 due = sum(one.rules_due for one in own)
                 more = {
-                    "illegal_turns": sum(one.illegal for one in own),
+                    "survival_95": _interval([one.outcome.held for one in own]),
+                    "broken_turns": sum(one.broken for one in own),
+                    "opening_turns": sum(one.opening for one in own),
                     "rules": round(sum(one.rules_held for one in own) / due, _PLACES) if due else None,
                     "rules_due": due,
                 }
@@ -150,16 +158,33 @@ class PeersReport:
 def _controls(of: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, bool]]:
     echo, soup, bag, tail = (of[one.name] for one in (ECHO, SOUP, BAG, TAIL))
     yield "echo is over the budget and holds everything", echo["over_budget_turns"] > 0 and echo["survival"] in (1.0, None)
-    yield "echo, which is the recording itself, is legal in every turn", echo["illegal_turns"] == 0
-    yield "soup is refused in most turns that it edited", soup["illegal_turns"] > echo["over_budget_turns"] / 2
-    yield "a bag of names holds no more than the tail", _or_none(bag) <= _or_none(tail) + _CLOSE
+    yield "echo, which is the recording itself, is refused in no turn", _refused(echo) == 0
+    yield "soup is broken in most turns that it edited", soup["broken_turns"] > echo["over_budget_turns"] / 2
+    yield "a bag of names holds no more than the tail", _survival(bag) <= _survival(tail) + _CLOSE
     blocks, legal = of[CLAIRVOYANT.name], of[LEGAL_CLAIRVOYANT.name]
-    yield "both clairvoyants hold more than the tail", min(_or_none(blocks), _or_none(legal)) >= _or_none(tail)
-    yield "the legal clairvoyant is legal in every turn", legal["illegal_turns"] == 0
+    yield "both clairvoyants hold more than the tail", min(_survival(blocks), _survival(legal)) >= _survival(tail)
+    yield "the legal clairvoyant is refused in no turn", _refused(legal) == 0
 
 
-def _or_none(row: Mapping[str, Any]) -> float:
+def _survival(row: Mapping[str, Any]) -> float:
     return float(row["survival"] or 0.0)
+
+
+def _refused(row: Mapping[str, Any]) -> int:
+    return int(row["broken_turns"] + row["opening_turns"])
+
+
+def _interval(held: Sequence[SurvivalCount]) -> list[float] | None:
+    """Return the 95% interval of the survival of all needs: the sessions are drawn again with replacement."""
+    drawing = random.Random(_SEED)  # noqa: S311 - the same sessions give the same interval
+    counts = [(one.identifiers_held + one.lines_held, one.needs) for one in held]
+    shares = []
+    for _ in range(_DRAWS):
+        drawn = drawing.choices(counts, k=len(counts))
+        if needs := sum(all_ for _, all_ in drawn):
+            shares.append(sum(kept for kept, _ in drawn) / needs)
+    shares.sort()
+    return [round(shares[round(q * (len(shares) - 1))], _PLACES) for q in (0.025, 0.975)] if shares else None
 
 
 def _restored(found: Sequence[JudgedCompaction], name: str, size: int) -> dict[str, Any]:
@@ -184,8 +209,8 @@ def _lines(value: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"CONTROL FAILED: {words}" for words in wrong)
     yield f"{len(value['sessions'])} of {value['of_sessions']} sessions."
     yield ""
-    head = ["budget", "manager", "survival", "identifiers", "lines", "rules", "refused", "over budget", "tokens"]
-    yield from _table([*head, f"total cost, read at {READ_PRICES[0]:g}"], map(_window, value["windows"]))
+    head = ["budget", "manager", "survival (95%)", "identifiers", "lines", "rules", "broken", "agent first", "over budget"]
+    yield from _table([*head, "tokens", "total cost"], map(_window, value["windows"]))
     if value["restored"]:
         yield f"{value['compactions']} recorded compactions."
         yield ""
@@ -214,12 +239,15 @@ def _table(head: Sequence[str], rows: Iterator[Sequence[str]]) -> Iterator[str]:
 
 
 def _window(row: Mapping[str, Any]) -> list[str]:
-    shares = (row[name] for name in ("survival", "identifiers", "lines", "rules"))
+    shares = (row[name] for name in ("identifiers", "lines", "rules"))
+    interval = row["survival_95"]
     return [
         f"{row['budget']:g}",
         row["system"],
+        f"{row['survival']:.3f} ({interval[0]:.2f} to {interval[1]:.2f})" if interval else "none",
         *("none" if share is None else f"{share:.3f}" for share in shares),
-        f"{row['illegal_turns']:,}",
+        f"{row['broken_turns']:,}",
+        f"{row['opening_turns']:,}",
         f"{row['over_budget_turns']:,} of {row['turns']:,}",
         f"{row['tokens']:.3f}",
         f"{row['costs'][0]['total']:.3f}",

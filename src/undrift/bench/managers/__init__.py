@@ -50,6 +50,7 @@ class Manager:
 
 ADAPTERS = (
     "langchain_trim",
+    "langchain_trim_agent",
     "langchain_clear",
     "pydantic_ai_clear",
     "pydantic_ai_window",

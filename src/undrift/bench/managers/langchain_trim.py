@@ -1,4 +1,4 @@
-"""LangChain trim_messages: the newest messages that fit."""
+"""LangChain trim_messages: the newest messages that fit, from one of the user's on, as its documents show it."""
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -8,14 +8,19 @@ from undrift.bench.managers import Fit, Manager, Message, of_package
 from undrift.bench.managers._langchain import in_langchain
 from undrift.bench.sessions import Case
 
-__all__ = ["find"]
+__all__ = ["find", "trimming"]
 
 _NAME = "LangChain trim_messages"
 
 
 def find() -> Manager:
     """Return the manager. Raises ImportError: it is not installed."""
-    core = of_package(_NAME, "langchain_core.messages")
+    return trimming(_NAME, start_on="human")
+
+
+def trimming(name: str, *, start_on: str | tuple[str, ...]) -> Manager:
+    """Return the manager. `start_on`: the kinds of message that the window may begin with."""
+    core = of_package(name, "langchain_core.messages")
     trim = core.trim_messages
 
     def start(case: Case) -> AbstractContextManager[Fit]:
@@ -28,10 +33,11 @@ def find() -> Manager:
                 max_tokens=budget_tokens,
                 token_counter=count,
                 strategy="last",
-                start_on=("human", "ai"),
+                start_on=start_on,
             )
             return turn.back(kept)
 
         return nullcontext(fit)
 
-    return Manager(_NAME, "langchain-core", version("langchain-core"), 'max_tokens = budget, strategy="last"', start)
+    how = f"max_tokens = budget, strategy = last, start_on = {start_on}"
+    return Manager(name, "langchain-core", version("langchain-core"), how, start)
