@@ -13,7 +13,7 @@ from itertools import groupby
 from statistics import fmean
 from typing import Any, TypeVar
 
-__all__ = ["JudgedRun", "OutcomesReport"]
+__all__ = ["JudgedRun", "OutcomesReport", "outcomes_table"]
 
 T = TypeVar("T")
 _DRAWS, _SEED = 5_000, 17
@@ -73,20 +73,24 @@ class OutcomesReport:
 
     def as_markdown(self) -> str:
         """Return the table, or the sentence that there is nothing to compare."""
-        value = self.as_value()
-        lines = [f"{value['runs']} runs of {value['tasks']} tasks, {value['solved']} solved.", ""]
-        if value["rows"]:
-            lines += [
-                "| manager | survival: solved | failed | difference (95%) | correlation (95%) | within a task (95%) |",
-                "| --- | --- | --- | --- | --- | --- |",
-                *(_cells(row["manager"], row) for row in value["rows"]),
-                "",
-                f"Turns of a run: solved {value['turns']['solved']:.1f}, failed {value['turns']['failed']:.1f}.",
-            ]
-        else:
-            lines.append(f"Nothing is compared: that needs {_LEAST} runs of each outcome in which something old was needed.")
-        lines += [f"LEFT OUT: {count:,} {reason}" for reason, count in value["left_out"].items()]
-        return "\n".join(lines) + "\n"
+        return outcomes_table(self.as_value())
+
+
+def outcomes_table(value: Mapping[str, Any]) -> str:
+    """Write figures as Markdown. `value`: as `OutcomesReport.as_value` gives it."""
+    lines = [f"{value['runs']} runs of {value['tasks']} tasks at {value['fraction']:g}, {value['solved']} solved.", ""]
+    if value["rows"]:
+        lines += [
+            "| manager | survival: solved | failed | difference (95%) | correlation (95%) | within a task (95%) |",
+            "| --- | --- | --- | --- | --- | --- |",
+            *(_cells(row["manager"], row) for row in value["rows"]),
+            "",
+            f"Turns of a run: solved {value['turns']['solved']:.1f}, failed {value['turns']['failed']:.1f}.",
+        ]
+    else:
+        lines.append(f"Nothing is compared: that needs {_LEAST} runs of each outcome in which something old was needed.")
+    lines += ["", *(f"- left out: {count:,} {reason}" for reason, count in value["left_out"].items())]
+    return "\n".join(lines) + "\n"
 
 
 def _figures(runs: Sequence[JudgedRun], of: Callable[[JudgedRun], float]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from undrift.bench.peers_talk import TalkQuestions
 from undrift.bench.restore_report import JudgedCompaction, interval_of
 from undrift.core.autopsy.survival import SurvivalCount
 
-__all__ = ["PeerRun", "PeersReport"]
+__all__ = ["PeerRun", "PeersReport", "peers_tables"]
 
 _PLACES = 6
 _CLOSE = 0.02
@@ -27,7 +27,7 @@ _CLOSE = 0.02
 _DRAWS, _SEED = 2_000, 17
 
 _NATIVE = {"summary": "the client's summary, as recorded", "today": "the same and files, as a client of today"}
-_RESTORE = "undrift's restore text"
+_OURS = {"restore": "undrift's restore text", "tail": "the newest tokens", "bag": "control: names alone"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class PeersReport:
         if not self.compactions:
             return []
         size = next(int(name.partition("@")[2]) for name in self.compactions[0].held if "@" in name)
-        names = [*_NATIVE, f"restore@{size}", f"bag@{size}"]
+        names = [*_NATIVE, *(f"{name}@{size}" for name in _OURS)]
         names += [f"{one.name}@{size}" for one in self.managers if one.name not in self.failed]
         return [_restored(self.compactions, name, size) for name in names if name in self.compactions[0].held]
 
@@ -127,7 +127,9 @@ class PeersReport:
         for fraction in self._runs:
             of = {row["system"]: row for row in rows if row["budget"] == fraction}
             found += [(f"at {fraction:g}, {words}", held) for words, held in _controls(of)]
-        return found
+        names_alone = [one for one in self.restored() if one["text"] == _OURS["bag"]]
+        nothing = all(one.get(word, {"mean": 0})["mean"] == 0 for one in names_alone for word in ("identifiers", "lines"))
+        return [*found, ("names alone hold nothing at a compaction", nothing)]
 
     def as_value(self) -> dict[str, Any]:
         """Return what the JSON holds."""
@@ -152,7 +154,12 @@ class PeersReport:
 
     def as_markdown(self) -> str:
         """Return the tables."""
-        return "\n".join(_lines(self.as_value()))
+        return peers_tables(self.as_value())
+
+
+def peers_tables(value: Mapping[str, Any]) -> str:
+    """Write figures as Markdown. `value`: as `PeersReport.as_value` gives it."""
+    return "\n".join(_lines(value))
 
 
 def _controls(of: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, bool]]:
@@ -188,7 +195,8 @@ def _interval(held: Sequence[SurvivalCount]) -> list[float] | None:
 
 
 def _restored(found: Sequence[JudgedCompaction], name: str, size: int) -> dict[str, Any]:
-    row: dict[str, Any] = {"text": _NATIVE.get(name) or (_RESTORE if name.startswith("restore@") else name.rpartition("@")[0])}
+    bare = name.rpartition("@")[0] or name
+    row: dict[str, Any] = {"text": {**_NATIVE, **_OURS}.get(bare, bare)}
     for kind, word in enumerate(("identifiers", "lines")):
         shares = [one.share(name, kind) for one in found if name in one.held]
         known = [share for share in shares if share is not None]
