@@ -203,8 +203,8 @@ def _asked(talk: TalkQuestions, *, yours: tuple[str, ...]) -> dict[str, tuple[in
             # One memory serves all questions: to write it again for each took 75 s a talk. Others begin anew each time.
             fit = stack.enter_context(manager.start(case)) if manager is UNDRIFT_MEMORY else None
             for question, evidence in talk.questions:
-                with suppress(Exception):  # another's program: it holds nothing
-                    now = fit or stack.enter_context(manager.start(case))
+                with suppress(Exception), ExitStack() as own:  # another's program that breaks holds nothing
+                    now = fit or own.enter_context(manager.start(case))
                     sent = now([*case.history.messages, *talk.asking(question)], budget)
                     texts = [text for message in sent for text, _ in case.texts.of_message(message)]
                     over += case.size_of(sent) > budget
