@@ -5,7 +5,7 @@ It ends with 1 if a control did not fail as it must, or if a figure of the secon
 """
 
 import argparse
-import datetime
+import datetime as dt
 import json
 import platform
 import subprocess
@@ -44,7 +44,9 @@ def largest_difference(first: dict[str, Any], second: dict[str, Any]) -> tuple[f
     one, other = (dict(numbers({name: run[name] for name in RUNS})) for run in (first, second))
     if missing := sorted(one.keys() ^ other.keys()):
         return 1.0, missing[0]
-    return max(((abs(a - other[at]) / max(abs(a), abs(other[at]), 1e-9), at) for at, a in one.items()), default=(0.0, ""))
+    return max(
+        ((abs(a - other[at]) / max(abs(a), abs(other[at]), 1e-9), at) for at, a in one.items()), default=(0.0, "")
+    )
 
 
 def page(text: str, value: dict[str, Any]) -> str:
@@ -86,7 +88,7 @@ def main(arguments: list[str]) -> int:
     difference, place = largest_difference(first, second)
     print(f"largest difference between the two runs: {difference:.4%} {place}")
     value = {
-        "date": datetime.datetime.now(tz=datetime.UTC).date().isoformat(),
+        "date": dt.datetime.now(tz=dt.UTC).date().isoformat(),
         "python": platform.python_version(),
         "command": f"undrift bench peers DIR --sample {given.sample}" + (" --talks FILE" if given.talks else ""),
         "difference": difference,

@@ -1,4 +1,4 @@
-"""Whether a provider takes messages as they are: what a manager can break. Pure.
+"""The faults for which a provider refuses messages. Pure.
 
 It is written apart from the engine's own rules, so that the engine is judged as every other manager is.
 """

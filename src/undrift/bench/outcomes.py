@@ -1,4 +1,4 @@
-"""Whether runs that solved their task are those whose windows would have kept what they needed: `undrift bench outcomes`.
+"""The survival of needed text in solved and in failed runs: `undrift bench outcomes`.
 
 Trajectories carry their outcome beside their messages (tau-bench's ``reward``; ``resolved`` beside ``messages``, ``history``
 or ``trajectory``), or a file of results names the solved ones (``resolved`` or ``resolved_ids``, as SWE-bench and
@@ -143,7 +143,7 @@ def _several(path: Path) -> Iterator[GradedRun]:
 
 
 def _outcome(value: Mapping[str, Any]) -> tuple[bool, bool | None]:
-    """Return whether a record tells of an outcome, and the outcome."""
+    """Return whether a record names an outcome, and the outcome."""
     report = value.get("report")
     for where in (value, report if isinstance(report, dict) else {}):
         if isinstance(where.get("resolved"), bool):

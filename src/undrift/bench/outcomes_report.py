@@ -49,7 +49,7 @@ class OutcomesReport:
 
     @property
     def is_comparable(self) -> bool:
-        """Whether there are enough runs of both outcomes."""
+        """There are enough runs of both outcomes."""
         return min(self.solved, len(self.runs) - self.solved) >= _LEAST
 
     def as_value(self) -> dict[str, Any]:
@@ -88,7 +88,9 @@ def outcomes_table(value: Mapping[str, Any]) -> str:
             f"Turns of a run: solved {value['turns']['solved']:.1f}, failed {value['turns']['failed']:.1f}.",
         ]
     else:
-        lines.append(f"Nothing is compared: that needs {_LEAST} runs of each outcome in which something old was needed.")
+        lines.append(
+            f"Nothing is compared: that needs {_LEAST} runs of each outcome in which something old was needed."
+        )
     lines += ["", *(f"- left out: {count:,} {reason}" for reason, count in value["left_out"].items())]
     return "\n".join(lines) + "\n"
 
@@ -134,7 +136,7 @@ def _with_interval(given: Sequence[T], figure: Callable[[Sequence[T]], float | N
     value = figure(given)
     if value is None:
         return None
-    drawing = random.Random(_SEED)  # noqa: S311 - the same runs give the same interval
+    drawing = random.Random(_SEED)
     drawn = [one for _ in range(_DRAWS) if (one := figure(drawing.choices(given, k=len(given)))) is not None]
     drawn.sort()
     return [round(one, _PLACES) for one in (value, *(drawn[round(q * (len(drawn) - 1))] for q in (0.025, 0.975)))]

@@ -125,9 +125,7 @@ def measure(
     return report
 
 
-def _each(
-    judge: Callable[[Given], Result], given: Sequence[Given], jobs: int
-) -> Iterator[tuple[Given, Result]]:
+def _each(judge: Callable[[Given], Result], given: Sequence[Given], jobs: int) -> Iterator[tuple[Given, Result]]:
     """Judge each on its own, in processes if there are several jobs; in the given order."""
     if jobs == 1:
         yield from ((one, judge(one)) for one in given)
@@ -170,7 +168,9 @@ def _managed(case: Case, manager: Manager, budget: int, watch: RuleWatch) -> Pee
 
 def _compactions(path: Path, *, yours: tuple[str, ...]) -> list[JudgedCompaction]:
     """Judge what every manager holds at the compactions of one session."""
-    others = {manager.name: partial(_at_compaction, manager) for manager in managers(yours)[0] if _can_be_asked(manager)}
+    others = {
+        manager.name: partial(_at_compaction, manager) for manager in managers(yours)[0] if _can_be_asked(manager)
+    }
     return list(measure_restore([path], budgets=(RESTORE_TOKENS,), others=others).found)
 
 
@@ -200,7 +200,7 @@ def _asked(talk: TalkQuestions, *, yours: tuple[str, ...]) -> dict[str, tuple[in
             continue
         held = over = 0
         with ExitStack() as stack:
-            # One memory serves all questions: to write it again for each took 75 s a talk. Others begin anew each time.
+            # One memory serves all questions: to write it again for each took 75 s a talk. Others start again each time.
             fit = stack.enter_context(manager.start(case)) if manager is UNDRIFT_MEMORY else None
             for question, evidence in talk.questions:
                 with suppress(Exception), ExitStack() as own:  # another's program that breaks holds nothing

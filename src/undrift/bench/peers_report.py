@@ -128,7 +128,9 @@ class PeersReport:
             of = {row["system"]: row for row in rows if row["budget"] == fraction}
             found += [(f"at {fraction:g}, {words}", held) for words, held in _controls(of)]
         names_alone = [one for one in self.restored() if one["text"] == _OURS["bag"]]
-        nothing = all(one.get(word, {"mean": 0})["mean"] == 0 for one in names_alone for word in ("identifiers", "lines"))
+        nothing = all(
+            one.get(word, {"mean": 0})["mean"] == 0 for one in names_alone for word in ("identifiers", "lines")
+        )
         return [*found, ("names alone hold nothing at a compaction", nothing)]
 
     def as_value(self) -> dict[str, Any]:
@@ -137,7 +139,9 @@ class PeersReport:
             "sessions": list(self.sessions),
             "of_sessions": self.of_sessions,
             "versions": dict(self.versions),
-            "managers": [{"name": m.name, "package": m.package, "version": m.version, "how": m.how} for m in self.managers],
+            "managers": [
+                {"name": m.name, "package": m.package, "version": m.version, "how": m.how} for m in self.managers
+            ],
             "windows": self.windows(),
             "compactions": len(self.compactions),
             "restored": self.restored(),
@@ -164,7 +168,10 @@ def peers_tables(value: Mapping[str, Any]) -> str:
 
 def _controls(of: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, bool]]:
     echo, soup, bag, tail = (of[one.name] for one in (ECHO, SOUP, BAG, TAIL))
-    yield "echo is over the budget and holds everything", echo["over_budget_turns"] > 0 and echo["survival"] in (1.0, None)
+    yield (
+        "echo is over the budget and holds everything",
+        echo["over_budget_turns"] > 0 and echo["survival"] in (1.0, None),
+    )
     yield "echo, which is the recording itself, is refused in no turn", _refused(echo) == 0
     yield "soup is broken in most turns that it edited", soup["broken_turns"] > echo["over_budget_turns"] / 2
     yield "a bag of names holds no more than the tail", _survival(bag) <= _survival(tail) + _CLOSE
@@ -183,7 +190,7 @@ def _refused(row: Mapping[str, Any]) -> int:
 
 def _interval(held: Sequence[SurvivalCount]) -> list[float] | None:
     """Return the 95% interval of the survival of all needs: the sessions are drawn again with replacement."""
-    drawing = random.Random(_SEED)  # noqa: S311 - the same sessions give the same interval
+    drawing = random.Random(_SEED)
     counts = [(one.identifiers_held + one.lines_held, one.needs) for one in held]
     shares = []
     for _ in range(_DRAWS):
@@ -217,7 +224,17 @@ def _lines(value: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"CONTROL FAILED: {words}" for words in wrong)
     yield f"{len(value['sessions'])} of {value['of_sessions']} sessions."
     yield ""
-    head = ["budget", "manager", "survival (95%)", "identifiers", "lines", "rules", "broken", "agent first", "over budget"]
+    head = [
+        "budget",
+        "manager",
+        "survival (95%)",
+        "identifiers",
+        "lines",
+        "rules",
+        "broken",
+        "agent first",
+        "over budget",
+    ]
     yield from _table([*head, "tokens", "total cost"], map(_window, value["windows"]))
     if value["restored"]:
         yield f"{value['compactions']} recorded compactions."
@@ -231,7 +248,10 @@ def _lines(value: Mapping[str, Any]) -> Iterator[str]:
         yield from _table(["manager", "answers in the window", "over budget"], iter(rows))
     yield from _table(
         ["manager", "version", "configuration"],
-        ([one["name"], f"{one['package']} {one['version']}".strip() or "ours", one["how"]] for one in value["managers"]),
+        (
+            [one["name"], f"{one['package']} {one['version']}".strip() or "ours", one["how"]]
+            for one in value["managers"]
+        ),
     )
     yield from (f"NOT RUN: {reason}" for reason in value["not_run"])
     yield from (f"ABSENT: {reason}" for reason in value["absent"])

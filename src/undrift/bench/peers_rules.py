@@ -43,7 +43,7 @@ def with_rules(recording: Recording, key: str) -> tuple[Recording, tuple[str, ..
 
 def said_rules(history: ReplayedHistory, rules: Sequence[str]) -> dict[str, int]:
     """Return the message in which each rule stands."""
-    found = {}
+    found: dict[str, int] = {}
     for number, entries in enumerate(history.entries):
         for rule in rules:
             if any(rule in entry.content for entry in entries):
@@ -55,13 +55,13 @@ def said_rules(history: ReplayedHistory, rules: Sequence[str]) -> dict[str, int]
 class RuleWatch:
     """Counts, turn by turn, the rules that were said before and those of them that the window holds word for word."""
 
-    said: dict[str, int]
+    stated: dict[str, int]
     held: int = 0
     due: int = 0
 
     def observe(self, number: int, texts: Iterable[str]) -> None:
         """Judge the window before the message of this number."""
-        due = {rule for rule, at in self.said.items() if at < number}
+        due = {rule for rule, at in self.stated.items() if at < number}
         if not due:
             return
         self.due += len(due)

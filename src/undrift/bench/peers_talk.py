@@ -20,7 +20,7 @@ TALK_SHARE = 0.25
 """The budget, as a share of the talk."""
 
 _QUESTIONS = 20
-"""Of each talk, chosen by the hash of their words."""
+"""The number for each talk; the hash of their words chooses them."""
 
 _UNANSWERABLE = 5
 """The category of questions that the talk does not answer."""
@@ -70,7 +70,9 @@ def talks_in(path: Path) -> list[TalkQuestions]:
         samples = json.loads(path.read_text(encoding="utf-8"))
         return [_talk(sample) for sample in samples]
     except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
-        raise InputError(f"{path}: is no file of LoCoMo's form ({error!r}); docs/peers.md says where to get one") from error
+        raise InputError(
+            f"{path}: is no file of LoCoMo's form ({error!r}); docs/peers.md says where to get one"
+        ) from error
 
 
 def _talk(sample: dict[str, Any]) -> TalkQuestions:

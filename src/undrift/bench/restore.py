@@ -36,7 +36,16 @@ from undrift.recordings.figures import compaction_records, recorded_figures
 from undrift.recordings.files import open_recording
 from undrift.values.window import ContextEntry
 
-__all__ = ["BUDGETS_TOKENS", "CLIENTS", "HeldTexts", "RestoredText", "bag_of_names", "measure", "raw_tail", "repository_of"]
+__all__ = [
+    "BUDGETS_TOKENS",
+    "CLIENTS",
+    "HeldTexts",
+    "RestoredText",
+    "bag_of_names",
+    "measure",
+    "raw_tail",
+    "repository_of",
+]
 
 BUDGETS_TOKENS = (5_000, 10_000)
 CLIENTS = ("claude-code", "codex")

@@ -45,8 +45,8 @@ def peers_command(
     """Measure context managers side by side: ours, others that are installed, and yours.
 
     DIR is a folder of recorded sessions; none of them is changed. Each manager gets the same messages and budget. The
-    tables show the needed text and the rules that stay in the window, refused windows, the cost, and what is left at the
-    client's own compactions. No model is asked. Controls that must fail stand beside them; if one does not, the command
+    tables show the share of needed text and rules in the windows, the cost, and the windows that providers refuse.
+    A second table is about the client's own compactions. No model is asked. Controls that must fail stand beside them; if one does not, the command
     ends with 1.
 
     \b

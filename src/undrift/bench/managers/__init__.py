@@ -87,7 +87,9 @@ def installed() -> tuple[list[Manager], list[str]]:
         try:
             found.append(adapter.find())
         except (ImportError, AttributeError, PackageNotFoundError) as error:
-            absent.append(f"{adapter.__doc__.partition(chr(10))[0]} not installed, or another version of it ({error})")
+            absent.append(
+                f"{(adapter.__doc__ or name).partition(chr(10))[0]} not installed, or another version of it ({error})"
+            )
     return found, absent
 
 

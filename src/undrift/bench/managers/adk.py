@@ -71,5 +71,5 @@ def _writer(types: Any) -> Any:
 
 
 def _unknown(own: Any) -> Piece:
-    """Refuse what it never does: it gives out what came in, or leaves it out."""
+    """Refuse an object that it wrote itself: it only keeps objects or leaves them out."""
     raise TypeError(f"a content that was not sent to it: {own!r}")

@@ -45,7 +45,7 @@ class _Future:
 
 @dataclass(slots=True)
 class _Unit:
-    """What leaves or stays as one: a block of a message, or a call with its result, or a line of a result."""
+    """A part that leaves or stays as one: a block of a message, or a line of a result with its call."""
 
     places: tuple[_Place, ...]
     tokens: int
@@ -58,30 +58,28 @@ class _Unit:
 def _blocks(case: Case) -> Fit:
     """Drop whole blocks, the one with the fewest later needs for its tokens first. The first message stays."""
     future = _Future(case)
-    gone: set[_Place] = set()
+    dropped: set[_Place] = set()
     units: dict[_Place, _Unit] = {}
 
     def fit(messages: Sequence[Message], budget_tokens: int) -> list[Message]:
         for number, place, text, tokens in _new(case, messages, units):
             units[number, place] = _Unit(((number, place),), tokens, future.needed(text))
-        size = sum(unit.tokens for key, unit in units.items() if key not in gone)
+        size = sum(unit.tokens for key, unit in units.items() if key not in dropped)
         if size > budget_tokens:
             now = len(messages)
-            rest = [(key, unit) for key, unit in units.items() if key not in gone and key[0] > 0]
+            rest = [(key, unit) for key, unit in units.items() if key not in dropped and key[0] > 0]
             rest.sort(key=lambda one: (sum(future.uses(r, now) for r in one[1].needed) / (one[1].tokens + 1), one[0]))
             for key, unit in rest:
                 if size <= budget_tokens * _TARGET:
                     break
-                gone.add(key)
+                dropped.add(key)
                 size -= unit.tokens
-        return _kept(messages, lambda number, place: (number, place) not in gone)
+        return _kept(messages, lambda number, place: (number, place) not in dropped)
 
     return fit
 
 
-def _new(
-    case: Case, messages: Sequence[Message], known: dict[_Place, _Unit]
-) -> Iterator[tuple[int, int, str, int]]:
+def _new(case: Case, messages: Sequence[Message], known: dict[_Place, _Unit]) -> Iterator[tuple[int, int, str, int]]:
     for number in range(len(messages) - 1, -1, -1):
         if (number, 0) in known:
             return
@@ -185,9 +183,7 @@ class _LegalClairvoyant:
                     yield _Unit((at, call), self._case.count(lines[number]) + 1, needed, number, with_call, in_call)
 
 
-def _best(
-    units: Sequence[_Unit], covered: set[Reference], future: _Future, now: int, left: int
-) -> Iterator[_Unit]:
+def _best(units: Sequence[_Unit], covered: set[Reference], future: _Future, now: int, left: int) -> Iterator[_Unit]:
     """Yield units, the one with the most needs that no other covers for its tokens first, until no tokens are left."""
     there: set[_Place] = set()
 

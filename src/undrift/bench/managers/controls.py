@@ -26,7 +26,7 @@ def _soup(case: Case) -> Fit:
         if sum(sizes) <= budget_tokens:
             return list(messages)
         places = list(range(len(messages)))
-        random.Random(len(messages)).shuffle(places)  # noqa: S311 - a control, which must be the same each time
+        random.Random(len(messages)).shuffle(places)
         kept, left = set(), budget_tokens
         for place in places:
             if sizes[place] <= left:

@@ -25,7 +25,9 @@ def find() -> Manager:
 
         def fit(messages: Sequence[Message], budget_tokens: int) -> list[Message]:
             if not held:
-                held.append(buffer.from_defaults(token_limit=budget_tokens, tokenizer_fn=lambda t: range(case.count(t))))
+                held.append(
+                    buffer.from_defaults(token_limit=budget_tokens, tokenizer_fn=lambda t: range(case.count(t)))
+                )
             for message in turn.take(messages):
                 held[0].put(message)
             return turn.back(held[0].get())
@@ -61,5 +63,5 @@ def _writer(types: Any) -> Any:
 
 
 def _unknown(own: Any) -> Piece:
-    """Refuse what it never does: it gives out what came in, or leaves it out."""
+    """Refuse an object that it wrote itself: it only keeps objects or leaves them out."""
     raise TypeError(f"a message that was not put into it: {own!r}")

@@ -1,7 +1,7 @@
 """Anthropic's clear_tool_uses, simulated by its documented rule; the provider itself is not asked.
 
 The rule: above the trigger, all results but the newest `keep` become a short text; calls stay. The server applies it to
-each request anew, and the client's history stays whole. `clear_at_least` is not set.
+each request, and the client's history stays whole. `clear_at_least` is not set.
 """
 
 from collections.abc import Sequence

@@ -15,8 +15,6 @@ def find() -> Manager:
     """Return the manager. Raises ImportError: it is not installed."""
     clear = of_package(_NAME, "pydantic_ai_harness.compaction").ClearToolResults
     keep = Settings().keep_tool_results
-    start = managing(
-        _NAME, lambda case, budget: clear(max_tokens=budget, keep_pairs=keep, tokenizer=case.count)
-    )
+    start = managing(_NAME, lambda case, budget: clear(max_tokens=budget, keep_pairs=keep, tokenizer=case.count))
     how = f"max_tokens = budget, keep_pairs = {keep}"
     return Manager(_NAME, "pydantic-ai-harness", version("pydantic-ai-harness"), how, start)

@@ -1,7 +1,7 @@
 """A history in another library's messages, and back. Pure.
 
-Law: each message is translated once. What a manager left alone comes back as the very block that went in; what it
-changed or wrote itself is read.
+Law: each message is translated once. A block that the manager left alone comes back as the very object that went in;
+another is read.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,7 +23,7 @@ class Translated:
     """The history as the other library sees it.
 
     Args:
-        write: Gives the library's objects for a message, each with the blocks that it stands for.
+        write: Gives the library's objects for a message, each with its blocks.
         read: Gives the role and blocks of an object that is not known.
         part: Gives the part of an object that is replaced when the object is changed.
     """
@@ -50,12 +50,12 @@ class Translated:
         return new
 
     def note(self, own: Any, block: Block) -> Any:
-        """Remember the block that a part of an object stands for; give the part."""
+        """Remember the block behind a part of an object; give the part."""
         self._blocks[id(own)] = (own, block)
         return own
 
     def block_of(self, own: Any) -> Block | None:
-        """Return the block that a part stands for. None means: the manager wrote it."""
+        """Return the block behind a part. None means: the manager wrote it."""
         known = self._blocks.get(id(own))
         return known[1] if known else None
 
