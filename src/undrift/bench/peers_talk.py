@@ -80,13 +80,15 @@ def _talk(sample: dict[str, Any]) -> TalkQuestions:
     sessions = sorted((key for key in talk if re.fullmatch(r"session_\d+", key)), key=lambda key: int(key[8:]))
     words = {}
     turns = []
+    first = ""
     for key in sessions:
         for turn in talk[key]:
             said = turn.get("text") or ""
             if not said.strip():
                 continue
             words[turn["dia_id"]] = said
-            role = "user" if turn["speaker"] == talk["speaker_a"] else "assistant"
+            first = first or turn["speaker"]  # a history begins with the user
+            role = "user" if turn["speaker"] == first else "assistant"
             turns.append((role, f"{turn['speaker']}, {talk[key + '_date_time']}: {said}"))
     return TalkQuestions(sample["sample_id"], tuple(turns), tuple(_chosen(sample["qa"], words)))
 
