@@ -29,7 +29,7 @@ def outcomes_command(folder: Path, fraction: float, as_json: bool) -> None:
     and the correlation with their 95% intervals, over all runs and within each task.
 
     \b
-    undrift bench outcomes trajectories
+    undrift bench outcomes sessions
     """
     from undrift.bench.outcomes import measure
 

@@ -50,8 +50,7 @@ def peers_command(
     ends with 1.
 
     \b
-    undrift bench peers sessions --sample 10
-    undrift bench peers sessions --manager mymodule:fit
+    undrift bench peers sessions --min-calls 0
     """
     from undrift.bench.peers import FRACTIONS, measure
 
