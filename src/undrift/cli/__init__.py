@@ -49,6 +49,8 @@ _BENCH = CommandGroup(
     rooms={
         "cost": ("undrift.cli.bench_cost:cost_command", "Compare its cost with sending everything."),
         "drift": ("undrift.cli.bench:drift_command", "Measure how often needed text is in the window."),
+        "outcomes": ("undrift.cli.bench_outcomes:outcomes_command", "Ask whether solved runs kept more in the window."),
+        "peers": ("undrift.cli.bench_peers:peers_command", "Measure context managers side by side."),
         "restore": ("undrift.cli.bench_restore:bench_restore_command", "Measure what a restore text holds."),
         "retrieval": ("undrift.cli.bench_retrieval:retrieval_command", "Measure memory search with your own models."),
         "rules": ("undrift.cli.bench_rules:rules_command", "Measure whether rules hold over compactions."),
