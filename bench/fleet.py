@@ -34,6 +34,8 @@ def amount(value: float, unit: str = "") -> str:
     power = 0
     while abs(value) >= 999.5 and power < len(_UNITS) - 1:
         value, power = value / 1_000, power + 1
+    if value and abs(value) < 0.0995:
+        return f"{value:.2g} {unit}".strip()
     digits = 0 if abs(value) >= 99.5 or value == 0 else 1 if abs(value) >= 9.95 else 2
     text = f"{value:.{digits}f}"
     if digits and not power and "." in text:
@@ -127,7 +129,10 @@ _OF_A_SESSION: Sequence[tuple[str, Any]] = (
     ("the same, compressed and sealed", lambda one: amount(one["objects"]["bytes"], "B")),
     ("all bytes on the server", lambda one: amount(_sum(one["bytes"]), "B")),
     ("the same with the index of words", lambda one: amount(_sum(one["bytes_with_words"]), "B")),
-    ("write-ahead log", lambda one: amount(one["wal_bytes"], "B")),
+    (
+        "write-ahead log of the replay, with page images if a checkpoint fell into it",
+        lambda one: amount(one["wal_bytes"], "B"),
+    ),
     ("write-ahead log of the index of words", lambda one: amount(one["words"]["wal_bytes"], "B")),
     ("gateway CPU: first request", _cpu("first")),
     ("gateway CPU: quiet turn", _cpu("quiet")),
@@ -156,6 +161,7 @@ def _by_table(shape: Result) -> list[list[str]]:
 
 def _of_one(found: Result) -> list[list[str]]:
     cold, wal, cost = found["cold"], found["wal"], found["statements"]
+    grown, words = found["words_growth"], found["shapes"]["40000"]["words"]
     http = found["served"]["turn_cpu_ms"] - found["served"]["code_cpu_ms"]
     rows = [
         [
@@ -176,6 +182,10 @@ def _of_one(found: Result) -> list[list[str]]:
         ["prune: log, right after a checkpoint", amount(wal["prune_after_checkpoint"], "B")],
         ["small commit: log, as it comes", amount(wal["other"], "B")],
         ["small commit: log, right after a checkpoint", amount(wal["other_after_checkpoint"], "B")],
+        ["index of words: words of an original", f"{grown['words_per_original']:.0f}"],
+        ["index of words: bytes of an original", amount(grown["bytes_per_original"], "B")],
+        ["the same, ten times as many originals with the same words", amount(grown["bytes_per_original_of_tenfold"], "B")],
+        ["index of words of a session: gateway CPU, server CPU", f"{words['client_ms']:.0f} ms, {words['server_ms']:.0f} ms"],
         ["gateway process: resident", amount(found["process"]["process_bytes"], "B")],
         ["open session: resident", amount(cold["lane_bytes"], "B")],
         ["open session: the engine's own estimate", amount(cold["lane_estimate_bytes"], "B")],
@@ -237,12 +247,16 @@ _NEEDS: Sequence[tuple[str, Any]] = (
     ("connections of one server, at most", _at("connections", "at_most")),
     ("connections in use at the peak", _at("connections", "in_use_at_peak")),
     ("partitions of one server", _at("disk", "partitions")),
-    ("largest leaf, all servers together", _at("disk", "bytes_of_the_largest_leaf", unit="B")),
+    (
+        "largest leaf of one server",
+        lambda one: amount(one["disk"]["bytes_of_the_largest_leaf"] / one["server"]["servers"], "B"),
+    ),
     ("objects a day, one a session", _at("disk", "objects_per_day_by_session")),
     ("bytes of an object", _at("disk", "bytes_of_an_object_by_session", unit="B")),
     ("USD a day", _at("usd", "day")),
     ("USD a month", _at("usd", "month")),
     ("of these gateways", _at("usd", "gateway_month")),
+    ("of these cores of databases", _at("usd", "database_cores_month")),
     ("of these disks", _at("usd", "database_disk_month")),
     ("USD a month, content as objects", _at("usd", "month_with_content_elsewhere")),
     ("USD a month for each developer", lambda one: amount(one["usd"]["month"] / one["developers"])),
@@ -265,8 +279,10 @@ def default_part(found: Result) -> str:
         ("budget 40,000", "40000", {}),
         ("budget by default", "auto", {}),
         ("no affinity, worst case", "40000", {"with_affinity": 0}),
-        ("nobody searches", "40000", {"searched_share": 0}),
+        ("no index of words", "40000", {"searched_share": 0}),
+        ("index of words as of ten times the sample", "40000", {"words_growth": 1}),
         ("a year kept", "40000", {"kept_days": 365}),
+        ("a year, `undrift_prepare=no`", "40000", {"kept_days": 365, "prepares": 0}),
         ("peak 1.5 times the mean", "40000", {"peak_to_mean": 1.5}),
     )
     results = [simulate(found, DEVELOPERS, SESSIONS, shape=shape, changed=changed) for _, shape, changed in kinds]

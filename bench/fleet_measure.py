@@ -379,6 +379,31 @@ def _shape(server: PostgresServer, folder: Path, sessions: Sequence[_Recorded], 
     }
 
 
+def _words_growth(server: PostgresServer) -> dict[str, float]:
+    """Return the bytes of the index of words for each original: of the sample, and of ten times as many with the same words.
+
+    At scale more originals share their words, and a fleet also brings new ones: the truth lies between.
+    """
+    with _asking(server) as ask:
+        ask("CREATE TABLE words_growth(words int[])")
+        ask("CREATE INDEX words_grown ON words_growth USING gin(words)")
+        found, copy = [], f"INSERT INTO words_growth SELECT words FROM shape_{BUDGET_TOKENS}.originals"
+        for copies in (1, 9):
+            for _ in range(copies):
+                ask(copy)
+            ask("VACUUM words_growth")
+            sizes = ask("SELECT pg_relation_size('words_grown'), count(*), avg(cardinality(words)) FROM words_growth")[
+                0
+            ]
+            found.append(sizes)
+    (small, few, words), (large, many, _) = found
+    return {
+        "words_per_original": float(words or 0),
+        "bytes_per_original": small / max(few, 1),
+        "bytes_per_original_of_tenfold": large / max(many, 1),
+    }
+
+
 def _cpu(samples: Sequence[float]) -> dict[str, Any]:
     return {"count": len(samples), "mean": mean(samples) if samples else 0.0, "quantiles": _spread(samples)}
 
@@ -463,7 +488,7 @@ def _statements(server: PostgresServer, changes: Sequence[Change], repeats: int)
         session = prunes[0].session
         of("other_commit", [partial(write, store, Change(session, "asked", [], None))] * (repeats // 3))
         of("quiet_read", [partial(store.last_seq, session)] * repeats)
-        many = [prunes[number % len(prunes)].of(f"{number}-{number // 40}") for number in range(repeats // 3)]
+        many = _again(prunes, "statements", repeats // 3)
         sessions = [one.session for one in many]
         of("prune", [partial(write, store, one) for one in many])
 
@@ -473,6 +498,12 @@ def _statements(server: PostgresServer, changes: Sequence[Change], repeats: int)
 
         of("load", [partial(load, one) for one in sessions])
     return found
+
+
+def _again(prunes: Sequence[Change], name: str, count: int) -> list[Change]:
+    """Return the recorded prunes in their order, for other sessions: each gets as many as it had."""
+    numbered = (divmod(number, len(prunes)) for number in range(count))
+    return [prunes[place].of(f"{name}-{copy}-{prunes[place].session}") for copy, place in numbered]
 
 
 class _Load(NamedTuple):
@@ -575,10 +606,7 @@ def _partitions(server: PostgresServer, changes: Sequence[Change], size: Measuri
             count = max(40, size.repeats // 10)
             acts: dict[str, list[Callable[[], object]]] = {
                 "quiet_read": [partial(store.last_seq, f"parts-{leaves}")] * count,
-                "prune": [
-                    partial(write, store, prunes[number % len(prunes)].of(f"{leaves}-{number}"))
-                    for number in range(count)
-                ],
+                "prune": [partial(write, store, one) for one in _again(prunes, str(leaves), count)],
             }
             one = {f"planning_of_{name}_ms": value for name, value in planning.items()}
             for name, some in acts.items():
@@ -748,6 +776,7 @@ def measure(folder: Path | None = None, size: MeasuringSize | None = None) -> di
             "states": _apart("_states", _url(server, schema), str(path)),
             "memory_index": _apart("_memories", _url(server, "memories"), str(size.memories)),
             "process": _apart("_process", _url(server, "process")),
+            "words_growth": _words_growth(server),
             "wal": _wal_of(server, changes),
             "statements": _statements(server, changes, size.repeats),
             "commits": _rates(server, scratch, changes, size),

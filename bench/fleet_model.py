@@ -21,7 +21,7 @@ Measured = Mapping[str, Any]
 ORDERS = tuple(10**power for power in range(1, 7))
 """Developers of each column."""
 
-_GATEWAY_ARRIVALS, _SERVER_ARRIVALS, _HOUR_ARRIVALS = 12_000, 12_000, 1_500
+_GATEWAY_ARRIVALS, _SERVER_ARRIVALS, _HOUR_ARRIVALS = 6_000, 6_000, 1_500
 _LEAST_SHARE = 0.02
 _MS, _DAY_S, _MONTH_DAYS = 1e-3, 86_400.0, 30.0
 _LEAVES, _PARTITIONED = 4, ("operations", "segments", "originals")
@@ -44,6 +44,8 @@ ASSUMED: Mapping[str, Assumed] = {
     "with_affinity": Assumed(1, "", "1: a balancer sends a session to one process; 0: each turn meets one that does not know it, the worst case"),
     "cold_opens": Assumed(0.1, "a session", "restarts, new versions and closed sessions, beside the first request"),
     "searched_share": Assumed(1.0, "", "the share of sessions whose originals get the index of words"),
+    "words_growth": Assumed(0, "", "0: the index of words grows as the sample's; 1: as ten times the sample with the same words"),
+    "prepares": Assumed(1, "", "0: undrift_prepare=no, so that each statement is planned again"),
     "kept_days": Assumed(30, "days", "how long a month's partitions stay; whole months are dropped"),
     "projects_per_developer": Assumed(2, "", "whose memories a process holds for a developer; each holds its own index"),
     "memories_per_project": Assumed(2_000, "", "what a project remembers"),
@@ -56,6 +58,7 @@ ASSUMED: Mapping[str, Assumed] = {
     "gateway_wait_ms": Assumed(250, "ms", "what waiting may add to 99 of 100 turns at the peak; an answer takes seconds"),
     "server_wait_ms": Assumed(10, "ms", "the same for a statement of the server"),
     "distance_ms": Assumed(1.0, "ms", "of a round trip between gateway and server"),
+    "sync_ms": Assumed(2.0, "ms", "a commit's wait for the disk, and for a replica that must have it"),
     "connections_per_process": Assumed(16, "", "the default of undrift_connections"),
     "most_connections": Assumed(500, "", "of one server, before a pooler stands in front of it"),
     "copies": Assumed(2, "", "of the database: a primary and a standby"),
@@ -195,7 +198,7 @@ def _session(measured: Measured, shape: Measured, given: Values) -> _Session:
         other_commits=others,
         rows={name: number * scale for name, number in shape["rows"].items()},
         table_bytes=plain * scale,
-        word_bytes=(searched - plain) * words,
+        word_bytes=(searched - plain) * words * _grown(measured["words_growth"], given["words_growth"]),
         object_bytes=shape["objects"]["bytes"] * scale,
         objects=shape["objects"]["count"] * scale,
         segment_disk_bytes=sum(shape["bytes"].get("segments", {"rows": 0.0}).values()) * scale,
@@ -209,6 +212,14 @@ def _session(measured: Measured, shape: Measured, given: Values) -> _Session:
         + shape["words"]["wal_bytes"] * words,
         scale=scale,
     )
+
+
+def _grown(growth: Values, share: float) -> float:
+    """Return the size of a large index of words over that of the sample's, for as many originals."""
+    ratio = (
+        growth["bytes_per_original_of_tenfold"] / growth["bytes_per_original"] if growth["bytes_per_original"] else 1.0
+    )
+    return 1 + share * (ratio - 1)
 
 
 def _all_bytes(tables: Mapping[str, Values]) -> float:
@@ -241,16 +252,30 @@ def _server_load(measured: Measured, shape: Measured, one: _Session, sessions_pe
     quiet_trips = measured["with_affinity"]["quiet_round_trips"] if given["with_affinity"] else trips["quiet"]
     commits = one.prunes + one.other_commits
     quiet = max(0.0, (one.turns - one.prunes) * quiet_trips + one.prunes * trips["pruning"] - commits)
+    read_ms, prune_ms = (_of_partitions(measured, name, given) for name in ("load", "prune"))
     kinds = (
-        (one.prunes, cost["prune"]["server_ms"]),
-        (one.other_commits, cost["other_commit"]["server_ms"]),
-        (quiet + opens * trips["first"], cost["quiet_read"]["server_ms"]),
+        (one.prunes, cost["prune"]["server_ms"] + prune_ms),
+        (one.other_commits, cost["other_commit"]["server_ms"] + (0.0 if given["prepares"] else prune_ms)),
+        (quiet + opens * trips["first"], cost["quiet_read"]["server_ms"] + read_ms),
         (opens, cost["load"]["server_ms"] * one.scale),
         (given["searched_share"], shape["words"]["server_ms"] * one.scale),
     )
     number = sum(count for count, _ in kinds)
     average = sum(count * value for count, value in kinds) / number
     return Load(sessions_per_s * number, average, lambda random: random.expovariate(1) * average)
+
+
+def _of_partitions(measured: Measured, name: str, given: Values) -> float:
+    """Return the CPU milliseconds that the partitions add to a statement of the server, beside the fewest measured."""
+    points, leaves = measured["partitions"], _months(given) * _LEAVES
+    kind = {"load": "quiet_read_server_ms", "prune": "prune_server_ms"}[name]
+    more = max(0.0, _between(points, kind, leaves) - _between(points, kind, 0))
+    return more if given["prepares"] else more + _between(points, f"planning_of_{name}_ms", leaves)
+
+
+def _months(given: Values) -> int:
+    """Return the months whose partitions stand at once, the newest included."""
+    return math.ceil(given["kept_days"] / _MONTH_DAYS) + 1
 
 
 def _fewest(load: Load, share: float, most_ms: float, waits: Callable[[int], list[float]]) -> tuple[int, list[float]]:
@@ -330,7 +355,7 @@ def simulate(
         },
         "disk": disk,
         "memory": memory,
-        "connections": _connections(measured, server, processes, servers["servers"], disk["leaves_of_a_table"], given),
+        "connections": _connections(measured, server, load["commits_per_s_peak"], processes, servers["servers"], given),
         "usd": _usd(a_day, one, processes, cores, disk, memory, servers, given),
     }
     if has_hours:
@@ -360,8 +385,7 @@ def _load_of(
 
 
 def _disk(a_day: float, one: _Session, given: Values) -> dict[str, float]:
-    months = math.ceil(given["kept_days"] / _MONTH_DAYS) + 1
-    stays = a_day * given["kept_days"]
+    months, stays = _months(given), a_day * given["kept_days"]
     whole = one.table_bytes + one.word_bytes
     without = whole - one.segment_disk_bytes
     a_month = a_day * _MONTH_DAYS
@@ -424,18 +448,20 @@ def _servers(developers: int, cores: int, disk: Values, peak: float, given: Valu
 
 
 def _connections(
-    measured: Measured, server: Load, processes: int, servers: float, leaves: float, given: Values
+    measured: Measured, server: Load, commits_per_s: float, processes: int, servers: float, given: Values
 ) -> dict[str, float]:
     """Return the connections of one server, and what the partitions make of them."""
     at_most = processes * given["connections_per_process"] / servers
-    by_leaves = measured["partitions"]
+    by_leaves, leaves = measured["partitions"], _months(given) * _LEAVES
     of_one = _between(by_leaves, "connection_bytes", leaves)
     return {
         "at_most": at_most,
-        "in_use_at_peak": server.rate * (server.mean_ms + given["distance_ms"]) * _MS / servers,
+        "in_use_at_peak": (server.rate * (server.mean_ms + given["distance_ms"]) + commits_per_s * given["sync_ms"])
+        * _MS
+        / servers,
         "bytes_of_one": of_one,
         "bytes": at_most * of_one,
-        "needs_pooler": float(at_most > given["most_connections"]),
+        "at_most_over_limit": at_most / given["most_connections"],
         "planning_of_load_ms": _between(by_leaves, "planning_of_load_ms", leaves),
         "planning_of_prune_ms": _between(by_leaves, "planning_of_prune_ms", leaves),
     }

@@ -51,7 +51,7 @@ MOST_TRIPS = 2.0
 MOST_STORED = 0.3
 _PROCESSES = 4
 _TRIP_S = 0.02
-"""Of the server that is far away. A nearer one says nothing on a busy machine, where a turn waits longer for a processor."""
+"""The distance of the far server. A busy machine hides a smaller one: a turn waits longer for a processor."""
 _ORIGINALS, _DECISIONS, _CONTENT_BYTES = 20.8, 24.6, 37_000
 """The averages of a prune of recorded sessions."""
 _MOST_SESSIONS = 10

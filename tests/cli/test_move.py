@@ -95,3 +95,38 @@ def test_an_empty_home_has_nothing_to_move(tmp_path: Path):
     done = undrift("store", "move", "--to", tmp_path / "other", "--home", address_of(tmp_path))
     assert done.exit_code == 1
     assert not (tmp_path / "other").exists()
+
+
+def test_two_machines_sync_over_a_server_and_what_waits_is_shown(tmp_path: Path):
+    one, two, address = tmp_path / "one", tmp_path / "two", address_of(tmp_path)
+    root = tmp_path / "root"
+    root.mkdir()
+    for home, words in ((one, "The port is 80"), (two, "Use tabs for indentation")):
+        assert undrift("memory", "remember", words, "--home", home, "--project", root).exit_code == 0
+        done = undrift("store", "sync", "--with", address, "--home", home, "--project", root)
+        assert done.exit_code == 0, done.output
+    again = json.loads(undrift("store", "sync", "--home", one, "--project", root, "--json").stdout)
+    assert again["projects"][0]["problems"] == []
+    for home in (one, two):
+        listed = undrift("memory", "list", "--home", home, "--project", root).stdout
+        assert "The port is 80" in listed
+        assert "Use tabs" in listed
+    status = ("status", "--home", one, "--project", root, "--json")
+    assert json.loads(undrift(*status).stdout)["waiting"] == []
+    assert undrift("memory", "remember", "Tests run in parallel", "--home", one, "--project", root).exit_code == 0
+    assert len(json.loads(undrift(*status).stdout)["waiting"]) == 1
+    assert "1 session to sync" in undrift(*status[:-1]).stdout
+
+
+def test_a_sync_without_its_server_changes_nothing_and_says_so(tmp_path: Path):
+    home, root = tmp_path / "home", tmp_path / "root"
+    root.mkdir()
+    assert undrift("memory", "remember", "The port is 80", "--home", home, "--project", root).exit_code == 0
+    asked = undrift("store", "sync", "--home", home, "--project", root)
+    assert (asked.exit_code, asked.stderr.count("\n")) == (1, 1)
+    assert "--with postgresql://" in asked.stderr
+    away = ("store", "sync", "--with", "postgresql://nobody@127.0.0.1:1/none", "--home", home, "--project", root)
+    done = undrift(*away)
+    assert done.exit_code == 1
+    assert "the next sync goes on" in done.stderr
+    assert "The port is 80" in undrift("memory", "list", "--home", home, "--project", root).stdout

@@ -192,7 +192,7 @@ def test_every_example_of_a_help_text_runs(place: Path, tmp_path: Path, words: s
     typed = [names.get(word, word) for word in shlex.split(text)[1:]]
     if words == "bench rules":  # all episodes take minutes
         typed += ["--limit", "1", "--compactions", "1", "--modes", "hooks", "--jobs", "1"]
-    if words == "store move" or words.startswith("team"):
+    if words in ("store move", "store sync") or words.startswith("team"):
         typed = on_server(typed, address_of(tmp_path, organisation="acme"))
     if words in ("install", "setup", "memory forget", "memory import", "store adopt", "team drop", "team destroy"):
         typed.append("--yes")

@@ -68,7 +68,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--processes", type=int, default=12)
     parser.add_argument("--operations", type=int, default=100)
     parser.add_argument("--sessions", type=int, default=200)
-    parser.add_argument("--pause-ms", type=float, default=100.0)
+    parser.add_argument("--pause-ms", type=float, default=600.0)
     parser.add_argument("--control", action="store_true")
     chosen = parser.parse_args(arguments)
     weaker = "no sequence" if chosen.control else ""

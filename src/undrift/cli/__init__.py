@@ -86,6 +86,7 @@ _STORE = CommandGroup(
         "restore": ("undrift.cli.backup:restore_backup_command", "Replace the store with a backup."),
         "adopt": ("undrift.cli.adopt:adopt_command", "Take over records of an earlier version."),
         "move": ("undrift.cli.move:move_command", "Move the records to a server, or back into a folder."),
+        "sync": ("undrift.cli.sync:sync_command", "Bring this machine's records and a server's together."),
         "rebuild": ("undrift.cli.memory:rebuild_command", "Rebuild the search indexes."),
         "purge": ("undrift.cli.time_travel:purge_command", "Delete stored data for good."),
         "sweep": ("undrift.cli.sweep:sweep_command", "Delete the removed texts of old sessions."),

@@ -16,22 +16,22 @@ from undrift.cli.place import home_of, is_wide, place_here
 from undrift.cli.show import count, echo_json, note, safe, typed
 from undrift.errors import InputError, StoreError
 from undrift.stores.moving.homes import Pair, move_pair, pairs_between, sha256_of
-from undrift.stores.moving.move import Moved
+from undrift.stores.moving.move import Move
 from undrift.stores.projects import USER, places_in
 from undrift.stores.served import home_path, server_of
 from undrift.values.project import Place
 
-__all__ = ["move_command"]
+__all__ = ["move_command", "shown_home"]
 
 _MOST_SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
-class _Done:
+class _MovedProject:
     """One project that was moved, and how long it took."""
 
     pair: Pair
-    moved: Moved
+    moved: Move
     seconds: float
 
 
@@ -42,8 +42,8 @@ def move_command(to: str, home: str | None, as_json: bool) -> None:
     """Move this project's records to a server, or back into a folder.
 
     It copies every record, reads both homes again and compares them. The old home stays as it is: remove it when you
-    need it no more. Nothing in the new home is overwritten. Run the same command again after an interruption: it goes on
-    where it was. Close the clients of the project first.
+    need it no more. Nothing in the new home is overwritten. Run the same command again after an interruption: it
+    continues. Close the clients of the project first.
 
     \b
     undrift store move --to postgresql://db.example.com/undrift --all-projects
@@ -58,12 +58,12 @@ def move_command(to: str, home: str | None, as_json: bool) -> None:
             began = time.monotonic()
             moved = move_pair(pair, lambda at, whole, name: show(min(99, 100 * at // max(whole, 1)), Path(name)))
             if moved is not None:
-                done.append(_Done(pair, moved, time.monotonic() - began))
+                done.append(_MovedProject(pair, moved, time.monotonic() - began))
     if not done:
         raise StoreError(no_store([str(one.records) for one in places], MAKES_OWN))
     is_proved = all(one.moved.is_proved for one in done)
     if as_json:
-        echo_json({"home": str(places[0].home), "to": _named(target), **_as_json(done), "is_proved": is_proved})
+        echo_json({"home": str(places[0].home), "to": shown_home(target), **_as_json(done), "is_proved": is_proved})
     else:
         _show(done, target)
     if not is_proved:
@@ -85,7 +85,7 @@ def _places(home: str | None) -> list[Place]:
     return found
 
 
-def _named(target: Path) -> str:
+def shown_home(target: Path) -> str:
     """Return a home for people: an address without its password."""
     address = server_of(target)
     if address is None:
@@ -95,7 +95,7 @@ def _named(target: Path) -> str:
     return str(ServerAddress.parsed(address))
 
 
-def _show(done: list[_Done], target: Path) -> None:
+def _show(done: list[_MovedProject], target: Path) -> None:
     for one in done:
         moved = one.moved
         whole = count(len(moved.moved), "session")
@@ -120,16 +120,16 @@ def _show(done: list[_Done], target: Path) -> None:
     say(f"SHA-256 of all, new home: {new}")
     if all(one.moved.is_proved for one in done):
         say("Both are equal: nothing was lost.", bold=True)
-        note(f"The old home stays as it is. Use the new one with UNDRIFT_HOME={safe(_named(target))}")
+        note(f"The old home stays as it is. Use the new one with UNDRIFT_HOME={safe(shown_home(target))}")
         return
     say("Not everything is in the new home. The old home has all of it, as before.", bold=True)
 
 
-def _sides(done: list[_Done]) -> tuple[list[Any], list[Any]]:
+def _sides(done: list[_MovedProject]) -> tuple[list[Any], list[Any]]:
     return [one.moved.source for one in done], [one.moved.target for one in done]
 
 
-def _as_json(done: list[_Done]) -> dict[str, Any]:
+def _as_json(done: list[_MovedProject]) -> dict[str, Any]:
     old, new = (
         sha256_of([(one.pair.name, side.sha256) for one, side in zip(done, sides, strict=True)])
         for sides in _sides(done)
@@ -137,7 +137,7 @@ def _as_json(done: list[_Done]) -> dict[str, Any]:
     return {"sha256": {"old": old, "new": new}, "projects": [_project(one) for one in done]}
 
 
-def _project(one: _Done) -> dict[str, Any]:
+def _project(one: _MovedProject) -> dict[str, Any]:
     moved = one.moved
     return {
         "project": one.pair.name,

@@ -8,8 +8,9 @@ from tests.stores.builders import add, original, raw
 from tests.stores.moving.homes import server_home
 from tests.stores.moving.plays import Play, answers, play
 from tests.stores.on_server import OnServer
+from undrift.stores.moving.comparing import prove
 from undrift.stores.moving.memories import Rewind, with_spans
-from undrift.stores.moving.move import Moved, move, prove
+from undrift.stores.moving.move import Move, move
 from undrift.stores.moving.proof import Proof
 from undrift.stores.moving.reading_file import FileSource
 from undrift.stores.moving.values import MovedMemory
@@ -20,7 +21,7 @@ from undrift.stores.sqlite import SqliteStore
 STEPS = 150
 
 
-def to_server(folder: Path, name: Path) -> Moved:
+def to_server(folder: Path, name: Path) -> Move:
     source = FileSource.open(folder)
     with server_home(name) as home:
         done = move(source, ServerTarget(home), folder)
@@ -28,7 +29,7 @@ def to_server(folder: Path, name: Path) -> Moved:
     return done
 
 
-def to_file(name: Path, folder: Path) -> Moved:
+def to_file(name: Path, folder: Path) -> Move:
     target = FileTarget.open(folder)
     with server_home(name) as home:
         done = move(ServerTarget(home).source(), target)

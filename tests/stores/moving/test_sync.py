@@ -1,5 +1,6 @@
 """Two machines and a server: whatever they do apart, each has all of it after the syncs, once."""
 
+import subprocess
 from collections import Counter
 from functools import partial
 from pathlib import Path
@@ -8,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from tests.stores.builders import add, commit, memory, original, prune, remember
+from tests.stores.builders import add, commit, memory, original, prune, python, remember
 from tests.stores.moving.homes import server_home
 from tests.stores.moving.plays import Play, answers
-from tests.stores.on_server import OnServer
+from tests.stores.on_server import OnServer, address_of, skip_without_server
 from undrift.errors import RecallError
 from undrift.stores.base import Aim
 from undrift.stores.contract import Store
@@ -242,3 +243,60 @@ def test_random_play_of_two_machines_loses_nothing_and_doubles_nothing(tmp_path:
     assert loud == acknowledged
     with fleet.open("a") as store:
         assert len(store.memories.seen(Viewer("main", "s"))) == len(server["s"]["memories"])
+
+
+_SYNC = """
+import sys
+from functools import partial
+from pathlib import Path
+from undrift.stores.moving.homes import Pair, sync_pair
+from undrift.stores.served import home_path
+from undrift.values.project import Place
+from undrift.window.blanking import blanked
+target = home_path(sys.argv[2])
+print("begun", flush=True)
+done = sync_pair(Pair("p", Path(sys.argv[1]), Place(target, target, target)), sys.argv[3],
+    partial(blanked, act="purged", at_ms=9), at_ms=int(sys.argv[4]))
+assert not done.problems, done
+"""
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_sync_that_is_killed_goes_on_and_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int):
+    skip_without_server()
+    monkeypatch.setenv("HOME", str(tmp_path))
+    fleet, random = Fleet(tmp_path, "a", "b"), Random(seed)
+    plays = {}
+    for number, machine in enumerate(fleet.machines):
+        with fleet.open(machine) as store:
+            plays[machine] = Play(store, seed, ("s", "t", f"only {machine}"), prefix=f"{machine} ", offset=number)
+            plays[machine].plays(20)
+    killed = 0
+    for turn in range(4):
+        for machine in fleet.machines:
+            process = python(_SYNC, fleet.home(machine), address_of(tmp_path), machine, 1_900_000_000_000 + turn)
+            assert process.stdout is not None
+            assert process.stdout.readline() == "begun\n", process.communicate()
+            try:
+                process.wait(random.uniform(0.1, 1.2))
+            except subprocess.TimeoutExpired:
+                process.kill()
+                killed += 1
+            _, errors = process.communicate()
+            assert process.returncode in (0, -9), errors
+            with fleet.open(machine) as store:
+                assert store.integrity() == ()
+                plays[machine].store = store
+                plays[machine].plays(4)
+    assert killed
+    acknowledged = set()
+    for machine in fleet.machines:
+        with fleet.open(machine) as store:
+            acknowledged |= {
+                (one.kind, one.at_ms) for row in store.sessions() for one in store.operations(row.session_id)
+            }
+    fleet.now_ms += 200_000_000_000
+    assert [one.problems for one in (*fleet.settle(), *fleet.settle())] == [[]] * 8
+    logs = {name: Counter(given["operations"]) for name, given in agree(fleet).items()}
+    assert acknowledged <= {one for log in logs.values() for one in log}
+    assert all(count == 1 for log in logs.values() for count in log.values())

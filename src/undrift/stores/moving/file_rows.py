@@ -1,4 +1,4 @@
-"""What the rows of one session in a file say: the events of its operations.
+"""The events of the operations of one session, as the rows of a file say them.
 
 Law: reads only. A row says from which operation until which it was active; what no rewind did is an event of that operation.
 """
@@ -45,7 +45,7 @@ _PLACES = """SELECT from_seq, number, segment, place FROM originals
 _PLAIN = f"SELECT {ORIGINAL_COLUMNS} FROM originals WHERE number = ?"  # noqa: S608 - constants of ours
 
 
-class _Table(NamedTuple):
+class _Rows(NamedTuple):
     kind: Kind
     name: str
     columns: str
@@ -79,17 +79,17 @@ def _document(row: rows.Row) -> object:
 
 
 _TABLES = (
-    _Table(Kind.KEPT, "originals", ORIGINAL_COLUMNS, original_from, lambda row: (row[4], row[2]), " AND source <> 'window'"),
-    _Table(Kind.DECISION, "decisions", DECISION_COLUMNS, lambda row: decision_from((*row, None)), _decision_key),
-    _Table(Kind.TASK, "tasks", TASK_COLUMNS, task_from, lambda row: (row[3],)),
-    _Table(Kind.TAG, "tags", TAG_COLUMNS, tag_from, lambda row: (row[3],)),
-    _Table(Kind.FACT, "facts", FACT_COLUMNS, fact_from, lambda row: (b"%d" % row[3],)),
-    _Table(Kind.RUN, "run_records", RUN_COLUMNS, run_from, lambda row: (row[3],)),
-    _Table(Kind.DOCUMENT, "documents", f"{DOCUMENT_COLUMNS}, content", _document, lambda row: (row[3], row[4])),
+    _Rows(Kind.KEPT, "originals", ORIGINAL_COLUMNS, original_from, lambda row: (row[4], row[2]), " AND source <> 'window'"),
+    _Rows(Kind.DECISION, "decisions", DECISION_COLUMNS, lambda row: decision_from((*row, None)), _decision_key),
+    _Rows(Kind.TASK, "tasks", TASK_COLUMNS, task_from, lambda row: (row[3],)),
+    _Rows(Kind.TAG, "tags", TAG_COLUMNS, tag_from, lambda row: (row[3],)),
+    _Rows(Kind.FACT, "facts", FACT_COLUMNS, fact_from, lambda row: (b"%d" % row[3],)),
+    _Rows(Kind.RUN, "run_records", RUN_COLUMNS, run_from, lambda row: (row[3],)),
+    _Rows(Kind.DOCUMENT, "documents", f"{DOCUMENT_COLUMNS}, content", _document, lambda row: (row[3], row[4])),
 )  # fmt: skip
 
 
-class _Version(NamedTuple):
+class _RowVersion(NamedTuple):
     number: int
     event: LoggedEvent
     spans: Sequence[Interval]
@@ -178,7 +178,7 @@ def _packed(row: rows.Row) -> PackedOriginal:
     )
 
 
-def _versions(connection: apsw.Connection, table: _Table, session: str | bytes) -> Iterator[_Version]:
+def _versions(connection: apsw.Connection, table: _Rows, session: str | bytes) -> Iterator[_RowVersion]:
     gaps: dict[int, list[tuple[int, int]]] = defaultdict(list)
     listed: Iterable[Any] = connection.execute(_GAPS.format(table=table.name), (session,)).fetchall()
     for number, closed, opened in listed:
@@ -189,11 +189,11 @@ def _versions(connection: apsw.Connection, table: _Table, session: str | bytes) 
         own = whole(tuple(row)) if table.kind is Kind.DECISION else tuple(row)
         table.check(own)
         event = LoggedEvent(table.kind, table.key(own), new_row(table.kind, own))
-        yield _Version(own[0], event, intervals(start, end, gaps.get(own[0], ())))
+        yield _RowVersion(own[0], event, intervals(start, end, gaps.get(own[0], ())))
 
 
 def _placed(
-    versions: Sequence[_Version], kinds: Mapping[int, str], back: frozenset[str], *, drops_copies: bool
+    versions: Sequence[_RowVersion], kinds: Mapping[int, str], back: frozenset[str], *, drops_copies: bool
 ) -> dict[int, list[LoggedEvent]]:
     """Return the events of the versions of one kind by their operations; what rewinds did is none.
 

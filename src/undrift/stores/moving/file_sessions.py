@@ -31,8 +31,8 @@ _READING = """INSERT INTO readings(session_id, key, before, sha256, length, reco
     SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8 WHERE NOT EXISTS (SELECT 1 FROM readings WHERE session_id = ?1 AND record_sha256 = ?6)"""
 
 
-class _Columns:
-    """How the events of one kind become rows.
+class _RowForm:
+    """The form in which events of one kind become rows.
 
     Args:
         names: The columns, in the order of an event's row.
@@ -53,12 +53,12 @@ class _Columns:
         return tuple(kept_text(one) if is_text and isinstance(one, bytes) else one for one, is_text in pairs)
 
 
-_TABLES: Mapping[int, _Columns] = {
-    Kind.TASK: _Columns("tasks", "session_id, task_id, agent, ordinal, is_worked_on, record_sha256, record", ("task_id",)),
-    Kind.TAG: _Columns("tags", "session_id, call_id, task_id, segment, record_sha256", ("call_id",)),
-    Kind.FACT: _Columns("facts", "session_id, sequence, fact_id, is_valid, record_sha256, record", ("sequence",)),
-    Kind.RUN: _Columns("run_records", "session_id, name, record_sha256, record", ("name",)),
-    Kind.DOCUMENT: _Columns(
+_TABLES: Mapping[int, _RowForm] = {
+    Kind.TASK: _RowForm("tasks", "session_id, task_id, agent, ordinal, is_worked_on, record_sha256, record", ("task_id",)),
+    Kind.TAG: _RowForm("tags", "session_id, call_id, task_id, segment, record_sha256", ("call_id",)),
+    Kind.FACT: _RowForm("facts", "session_id, sequence, fact_id, is_valid, record_sha256, record", ("sequence",)),
+    Kind.RUN: _RowForm("run_records", "session_id, name, record_sha256, record", ("name",)),
+    Kind.DOCUMENT: _RowForm(
         "documents", "session_id, kind, name, sha256, record_sha256, record, content", ("kind", "name"),
         ("sha256", "record_sha256", "content"),
     ),
@@ -73,7 +73,7 @@ def write_session(
     last: int = 0,
 ) -> None:
     """Write operations and readings of a session; the caller holds a transaction. `last`: its newest operation before."""
-    writer = _Writer(connection, name)
+    writer = _FileWriter(connection, name)
     for one in operations:
         writer.add(one)
     for reading in readings:
@@ -90,7 +90,7 @@ def write_session(
     connection.execute(_BEHIND)
 
 
-class _Writer:
+class _FileWriter:
     """Writes the operations of one session; its caller holds the transaction."""
 
     def __init__(self, connection: apsw.Connection, name: str) -> None:
@@ -124,7 +124,7 @@ class _Writer:
             facts.rewind(self._connection, self._name, to, seq)
         self.last = seq
 
-    def _close(self, columns: _Columns, event: LoggedEvent, seq: int) -> None:
+    def _close(self, columns: _RowForm, event: LoggedEvent, seq: int) -> None:
         keys = [int(one) if event.kind == Kind.FACT else kept_text(one) for one in event.key]
         self._connection.execute(columns.close, (seq, self._session, *keys))
 

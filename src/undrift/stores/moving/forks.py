@@ -55,19 +55,19 @@ def _renamed(event: LoggedEvent, name: str, refs: Mapping[str, str]) -> LoggedEv
             shown = decision.detail.get("shown") or decision.ref
             decision = replace(decision, ref=refs[decision.ref], detail={**decision.detail, "shown": shown})
         return event_of(kind, event.key, decision_row(name, decision))
-    made: Any
+    row_of_fork: Any
     if kind is Kind.TASK:
-        made = task_row(name, task_from(row))
+        row_of_fork = task_row(name, task_from(row))
     elif kind is Kind.TAG:
-        made = tag_row(name, tag_from(row))
+        row_of_fork = tag_row(name, tag_from(row))
     elif kind is Kind.FACT:
-        made = fact_row(name, fact_from(row))
+        row_of_fork = fact_row(name, fact_from(row))
     elif kind is Kind.RUN:
-        made = run_row(name, *run_from(row))
+        row_of_fork = run_row(name, *run_from(row))
     else:
         _, path, record = document_from(row)
-        made = document_row(name, rows.text_from(event.key[0]), path, record, row[7])
-    return event_of(kind, event.key, made)
+        row_of_fork = document_row(name, rows.text_from(event.key[0]), path, record, row[7])
+    return event_of(kind, event.key, row_of_fork)
 
 
 def _with_refs(value: Any, refs: Mapping[str, str]) -> Any:

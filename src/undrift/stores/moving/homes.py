@@ -1,6 +1,6 @@
 """The homes between which a move goes: which folders belong together, and how each is opened.
 
-Law: a folder with a server's note stands for that server; any other one has its own file. Nothing is made before it is needed.
+Law: a folder with a server's note means that server; any other one has its own file. Nothing is made before it is needed.
 """
 
 import hashlib
@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from undrift.errors import StoreError
 from undrift.stores.files import PROJECTS
-from undrift.stores.moving.move import Moved, Tell, move
+from undrift.stores.moving.logs import Blank
+from undrift.stores.moving.move import Move, Tell, move
 from undrift.stores.moving.values import Source, Target
 from undrift.stores.projects import USER, keep, places_in
 from undrift.stores.served import scope_on_server, server_of
@@ -20,9 +21,18 @@ from undrift.values.project import Place
 from undrift.values.scope import Scope
 
 if TYPE_CHECKING:
+    from undrift.stores.moving.sync import Synced
     from undrift.stores.postgres.log import Home
 
-__all__ = ["Pair", "move_pair", "opened_source", "opened_target", "pairs_between", "sha256_of"]
+__all__ = [
+    "Pair",
+    "move_pair",
+    "opened_source",
+    "opened_target",
+    "pairs_between",
+    "sha256_of",
+    "sync_pair",
+]
 
 _BUSY_MS = 5_000
 
@@ -47,7 +57,7 @@ def pairs_between(places: Sequence[Place], target: Path) -> list[Pair]:
     return [Pair(_name_of(one), one.records, _place_in(target, one)) for one in places]
 
 
-def move_pair(pair: Pair, tell: Tell = lambda *_: None) -> Moved | None:
+def move_pair(pair: Pair, tell: Tell = lambda *_: None) -> Move | None:
     """Move the records of one project. None means: there are none, and nothing was made.
 
     Raises:
@@ -61,6 +71,18 @@ def move_pair(pair: Pair, tell: Tell = lambda *_: None) -> Moved | None:
             keep(pair.target)
             has_own_file = server_of(pair.source) is None
             return move(source, target, pair.source if has_own_file else None, tell)
+
+
+def sync_pair(pair: Pair, machine: str, blank: Blank, *, at_ms: int, tell: Tell = lambda *_: None) -> "Synced":
+    """Sync the records of one project with those on a server; see `undrift.stores.moving.sync.sync`.
+
+    Raises StoreError: the server is away, or one of the homes cannot be opened.
+    """
+    with _on_server(pair.target.records, create=True) as home:
+        from undrift.stores.moving.sync import sync
+
+        keep(pair.target)
+        return sync(pair.source, home, machine, blank, at_ms=at_ms, tell=tell)
 
 
 @contextmanager
@@ -106,7 +128,7 @@ def sha256_of(parts: Sequence[tuple[str, str]]) -> str:
 
 @contextmanager
 def _on_server(folder: Path, *, create: bool) -> Iterator["Home"]:
-    """Open the scope that a folder stands for. Raises StoreError: the extra is missing, or the server is away."""
+    """Open the scope that a folder means. Raises StoreError: the extra is missing, or the server is away."""
     address_text = server_of(folder)
     assert address_text is not None
     try:

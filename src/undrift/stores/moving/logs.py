@@ -1,7 +1,7 @@
-"""Two logs of one session, of which each home has gone on with its own: what both share, what a purge took, and whether they part. Pure.
+"""Two logs of one session, one of each home: their common part, the losses by a purge, and whether they part. Pure.
 
-Law: no operation is lost. What a purge took from one of the logs leaves the other, and what came later about it: a purge wins over
-what was written without knowing of it. Two logs that both went on part: none is put behind the other.
+Law: no operation is lost. A record that a purge took from one of the logs leaves the other, with all that came later about it: a purge
+wins over what was written without knowing of it. Two logs that were both continued part: none is put behind the other.
 """
 
 import json
@@ -26,13 +26,13 @@ _Name = tuple[int, tuple[bytes, ...]]
 
 
 class Joined(NamedTuple):
-    """How the two logs are to be; None: as they are.
+    """The two logs as they are to be; None: as they are.
 
     Args:
         own: The machine's log, with the numbers that it has.
         other: The server's, with its own.
         common: The number of operations that both share, purges and sweeps apart.
-        parts: True: both went on behind them.
+        parts: True: both homes have later ones.
     """
 
     own: list[MovedOperation] | None
@@ -49,27 +49,27 @@ def joined(own: Sequence[MovedOperation], other: Sequence[MovedOperation], blank
         has_purges: One of the homes was purged: operations at the same time may differ in what a purge took.
     """
     mine, theirs = _placed(own), _placed(other)
-    common, gone = 0, _Gone(set(), set())
+    common, losses = 0, _Losses(set(), set())
     merged: dict[int, tuple[MovedOperation, MovedOperation]] = {}
     for (digest, one), (digest_there, there) in zip(mine, theirs, strict=False):
         if digest != digest_there:
             if not has_purges or _head(one) != _head(there):
                 break
-            merged[common] = _merged(one, there, gone)
+            merged[common] = _merged(one, there, losses)
         common += 1
     rest_own = [one for _, one in mine[common:]]
     rest_other = [one for _, one in theirs[common:]]
     whole_own, whole_other = _whole(own, other), _whole(other, own)
-    new_own = [*_with(mine, merged, common, 0), *(_without(one, gone, blank, is_all=whole_own) for one in rest_own)]
+    new_own = [*_with(mine, merged, common, 0), *(_without(one, losses, blank, is_all=whole_own) for one in rest_own)]
     new_other = [
         *_with(theirs, merged, common, 1),
-        *(_without(one, gone, blank, is_all=whole_other) for one in rest_other),
+        *(_without(one, losses, blank, is_all=whole_other) for one in rest_other),
     ]
     return Joined(_if_changed(own, new_own), _if_changed(other, new_other), common, bool(rest_own) and bool(rest_other))
 
 
-class _Gone(NamedTuple):
-    """What a purge took: names of records, and references of originals."""
+class _Losses(NamedTuple):
+    """The losses by a purge: names of records, and references of originals."""
 
     names: set[_Name]
     refs: set[bytes]
@@ -97,8 +97,8 @@ def _with(
     return [merged[place][side] if place in merged else one for place, (_, one) in enumerate(placed[:common])]
 
 
-def _merged(one: MovedOperation, other: MovedOperation, gone: _Gone) -> tuple[MovedOperation, MovedOperation]:
-    """Return an operation with what both homes still hold of it, with the numbers of either; note what is gone."""
+def _merged(one: MovedOperation, other: MovedOperation, losses: _Losses) -> tuple[MovedOperation, MovedOperation]:
+    """Return an operation with what both homes still hold of it, with the numbers of either; note what is losses."""
     there: dict[_Name, list[LoggedEvent]] = {}
     for event in other.logged.events:
         there.setdefault((event.kind, event.key), []).append(event)
@@ -120,9 +120,9 @@ def _merged(one: MovedOperation, other: MovedOperation, gone: _Gone) -> tuple[Mo
     kept = {(event.kind, event.key) for event in events}
     for event in (*one.logged.events, *other.logged.events):
         if (event.kind, event.key) not in kept:
-            gone.names.add((event.kind, event.key))
+            losses.names.add((event.kind, event.key))
             if event.kind in _ORIGINALS:
-                gone.refs.add(event.key[-1])
+                losses.refs.add(event.key[-1])
     made = []
     for own, foreign in ((one, other), (other, one)):
         payload = _lesser(own.logged.operation.payload, foreign.logged.operation.payload)
@@ -166,24 +166,24 @@ def _whole(log: Sequence[MovedOperation], other: Sequence[MovedOperation]) -> bo
     )
 
 
-def _without(one: MovedOperation, gone: _Gone, blank: Blank, *, is_all: bool) -> MovedOperation:
+def _without(one: MovedOperation, losses: _Losses, blank: Blank, *, is_all: bool) -> MovedOperation:
     """Return a later operation without what is about purged records; `is_all`: without anything."""
     if is_all:
         payload = _moves(one.logged.operation.payload or {}) or None
         logged = one.logged._replace(operation=replace(one.logged.operation, payload=payload), events=())
         return one._replace(logged=logged, packed=())
-    if not gone.names:
+    if not losses.names:
         return one
     events: list[LoggedEvent] = []
     packed: list[PackedOriginal] = []
     for event in one.logged.events:
-        if (event.kind, event.key) in gone.names:
+        if (event.kind, event.key) in losses.names:
             continue
         if event.kind == Kind.ORIGINAL and event.row is not None:
             events.append(original_event(len(packed), one.packed[event.row[2]]))
             packed.append(one.packed[event.row[2]])
         else:
-            events.append(_blanked(event, gone.refs, blank))
+            events.append(_blanked(event, losses.refs, blank))
     return one._replace(logged=one.logged._replace(events=tuple(events)), packed=packed)
 
 

@@ -1,6 +1,6 @@
 """Memories of two homes side by side: which versions one of them lacks, and when each version is active. Pure.
 
-Law: a version is known by its operation, and that by its time: a fork gives it another session. What is active follows from the versions in the order of a
+Law: a version is known by its operation, and that by its time: a fork gives it another session. The version that is active follows from the versions in the order of a
 home and from the rewinds of its sessions: it is what the last version that counts made of the memory.
 """
 
@@ -52,7 +52,7 @@ def with_spans(
 ) -> MovedMemory:
     """Return a memory of a home with versions that it lacked, and with the times in which each is active there.
 
-    What was active until now stays so: an older undrift may have seen rewinds of several sessions in another way.
+    Times until now stay as they are: an older undrift may have seen rewinds of several sessions in another way.
 
     Args:
         before: The memory as the home has it; without versions if it has none.
@@ -70,14 +70,14 @@ def with_spans(
     olds = [is_old(moment) for _, _, moment, _ in points]
     known = sum(olds)
     if any(olds[known:]):
-        known = 0  # something new stands before something old: all follows anew
-    line = _Line(placed, before if known else MovedMemory(before.id, ()))
+        known = 0  # something new stands before something old: all is found again
+    line = _Timeline(placed, before if known else MovedMemory(before.id, ()))
     for place, (_, number, moment, back) in enumerate(points):
         line.add(number, moment, back, is_known=place < known)
     return MovedMemory(before.id, line.versions())
 
 
-class _Line:
+class _Timeline:
     """The times of the versions of one memory, as its operations and the rewinds follow each other."""
 
     def __init__(self, placed: Sequence[MovedVersion], before: MovedMemory) -> None:

@@ -1,13 +1,12 @@
 """Moves the records of one project to another home, and proves that nothing was lost.
 
-Law: the source stays as it is. What is there already is never changed: a session that is whole is passed over, one that
-ends earlier is continued, and one that says something else is a conflict that the report names. A move that was
-killed goes on where it was.
+Law: the source stays as it is. A record that is there already is never changed: a session that is whole is passed over, one that
+ends earlier is continued, and one that says something else is a conflict that the report names. The next move continues one
+that was killed.
 """
 
 import hashlib
 import json
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
@@ -17,23 +16,24 @@ from undrift.errors import StoreConflict, StoreCorrupt
 from undrift.stores import rows
 from undrift.stores.files import replace_file
 from undrift.stores.memories import memory_from
+from undrift.stores.moving.comparing import digests_of, places_of, prove, times_of
 from undrift.stores.moving.memories import Key, Rewind, keyed, moments_of, with_spans
 from undrift.stores.moving.numbers import renumbered, renumbered_memory
-from undrift.stores.moving.proof import Places, Proof, Times, quiet_digest, records_in, session_digests
-from undrift.stores.moving.values import Moment, MovedMemory, MovedOperation, Numbered, Source, Span, Target
+from undrift.stores.moving.proof import Places, Proof, Times, quiet_digest, session_digests
+from undrift.stores.moving.values import Moment, MovedMemory, MovedOperation, Source, Span, Target
 
-__all__ = ["Moved", "Tell", "move", "places_of", "prove", "times_of"]
+__all__ = ["Move", "Tell", "move"]
 
 Tell = Callable[[int, int, str], None]
-"""Is told how many bytes are moved, of how many, and which session is next."""
+"""Takes how many bytes are moved, of how many, and which session is next."""
 
 _NOTE = "moving.json"
 """Beside the source's file: the places in time that a move has taken on a server, until it has ended."""
 
 
 @dataclass
-class Moved:
-    """What a move did with one project.
+class Move:
+    """The result of a move of one project.
 
     Args:
         moved: Sessions that were written as a whole.
@@ -89,7 +89,7 @@ def move(
     *,
     same: Collection[str] = (),
     proves: bool = True,
-) -> Moved:
+) -> Move:
     """Move the records of a project, and compare both homes afterwards.
 
     Args:
@@ -102,22 +102,22 @@ def move(
         StoreBusy: Another process keeps one of the homes locked.
         StoreError: One of the homes cannot be read or written; what was moved is whole.
     """
-    return _Move(source, target, folder, tell, frozenset(same)).run(proves=proves)
+    return _Mover(source, target, folder, tell, frozenset(same)).run(proves=proves)
 
 
-class _Move:
+class _Mover:
     def __init__(self, source: Source, target: Target, folder: Path | None, tell: Tell, same: frozenset[str]) -> None:
         self._source = source
         self._target = target
         self._folder = folder
         self._tell = tell
         self._same = same
-        self._done = Moved()
+        self._done = Move()
         self._sessions: dict[str, _Session] = {}
         self._there: set[Moment] = set()
         self._numbers: Mapping[str, Mapping[int, int]] = {}
 
-    def run(self, *, proves: bool) -> Moved:
+    def run(self, *, proves: bool) -> Move:
         memories = list(self._source.memories())
         with closing(self._target.source()) as there:
             self._compare(there)
@@ -149,8 +149,8 @@ class _Move:
                 self._sessions[head.name] = _Session([b""] * length, length, known[head.name], is_same=True)
                 continue
             try:
-                here, other_quiet = _digests(there, head.name)
-                own, quiet = _digests(self._source, head.name)
+                here, other_quiet = digests_of(there, head.name)
+                own, quiet = digests_of(self._source, head.name)
             except StoreCorrupt as error:
                 self._done.conflicts.append(str(error))
                 continue
@@ -172,10 +172,10 @@ class _Move:
             for place in range(1, min(len(places), self._sessions[name].here) + 1)
         }
         self._there = {Moment(one.session, one.seq) for one in there_are}
-        taken = {one.seq for one in self._there}
+        in_use = {one.seq for one in self._there}
         least = max((_recorded(one) for one in memories), default=0)
         moments = self._source.moments()
-        self._numbers = self._target.numbers(operations, moments, known, taken, least)
+        self._numbers = self._target.numbers(operations, moments, known, in_use, least)
         placed = [
             Moment(one.session, self._numbers[one.session][one.seq]) if one.session in self._sessions else None
             for one in moments
@@ -245,7 +245,7 @@ class _Move:
                 made = _at_known(self._renumbered(one), known_one, others)
             else:
                 made = with_spans(known_one, lacking, rewinds, self._target.order, self._there.__contains__)
-            is_in_order = _told(made, others) == _told(one, times)
+            is_in_order = _active_times(made, others) == _active_times(one, times)
             fine[one.id] = None if is_in_order else set(own)
             if made != known_one:
                 new.append(made)
@@ -290,67 +290,6 @@ class _Move:
                 replace_file(self._folder / _NOTE, text.encode("ascii"))
 
 
-def prove(
-    proof: Proof,
-    home: Source,
-    lengths: Mapping[str, int],
-    memories: Mapping[str, set[Key] | None],
-    others: Mapping[str, set[bytes]] | None = None,
-) -> dict[str, set[bytes]]:
-    """Add to a proof what a home holds of sessions and memories; return the readings and purges of each session.
-
-    Args:
-        lengths: The number of operations of each session that count.
-        memories: The memories that count; those of which only some operations do, whenever they were, with these.
-        others: The readings and purges that count; None: all.
-    """
-    found: dict[str, set[bytes]] = {}
-    for name, length in lengths.items():
-        counts: Counter[str] = Counter()
-        digests: list[bytes] = []
-        quiet: set[bytes] = set()
-        for digest, one in session_digests(home.operations(name), Places()):
-            if digest and len(digests) == length:
-                break
-            if digest:
-                digests.append(digest)
-            elif others is None or quiet_digest(one) in others[name]:
-                quiet.add(quiet_digest(one))
-            counts += records_in(one)
-        proof.add_session(name, digests, quiet, counts)
-        own = [one for one in home.readings(name) if others is None or one.digest in others[name]]
-        proof.add_readings(name, own)
-        found[name] = {one.digest for one in own} | quiet
-    times = times_of(home.numbered())
-    for memory in home.memories():
-        if memory.id in memories:
-            only = memories[memory.id]
-            chosen = None if only is None else {o.at for k, o in keyed(memory, times).items() if k in only}
-            proof.add_memory(memory, times, chosen)
-    for line in home.lines():
-        if line.id in memories:
-            fields = [line.fields[name] for name in sorted(line.fields)]
-            proof.add("memory lines", line.id, [*map(_packable, fields), line.embedder, line.dimension, line.vectors])
-            proof.counts["vectors"] += bool(line.vectors)
-    for mark in home.marks():
-        if rows.text_from(mark.session) in lengths:
-            proof.add("marks", f"{mark.session.hex()} {mark.mark.hex()}", [mark.kind, mark.digest])
-    return found
-
-
-def places_of(operations: Sequence[Numbered]) -> dict[str, Places]:
-    """Return the places of the operations of each session."""
-    found: dict[str, Places] = {}
-    for one in sorted(operations, key=lambda operation: operation.seq):
-        found.setdefault(one.session, Places()).add(one.seq, one.kind)
-    return found
-
-
-def times_of(operations: Sequence[Numbered]) -> dict[Moment, int]:
-    """Return the times of operations."""
-    return {Moment(one.session, one.seq): one.at_ms for one in operations}
-
-
 def _is_newer(memory: MovedMemory, other: MovedMemory, times: Times, others: Times) -> bool:
     """Tell whether a memory changed at a moment at which it did not change in the other home."""
     known = {others[one] for one in moments_of(other)}
@@ -374,23 +313,12 @@ def _at_known(memory: MovedMemory, known: MovedMemory, times: Times) -> MovedMem
     return memory._replace(versions=tuple(versions))
 
 
-def _told(memory: MovedMemory, times: Times) -> list[tuple[Key, list[tuple[int, int | None]]]]:
+def _active_times(memory: MovedMemory, times: Times) -> list[tuple[Key, list[tuple[int, int | None]]]]:
     """Return when each version of a memory was active, by the times of operations."""
     return [
         (key, [(times[one.start], None if one.end is None else times[one.end]) for one in version.spans])
         for key, version in keyed(memory, times).items()
     ]
-
-
-def _digests(home: Source, name: str) -> tuple[list[bytes], frozenset[bytes]]:
-    """Return the digests of the operations of a session, and those of its purges and sweeps."""
-    found, quiet = [], set()
-    for digest, one in session_digests(home.operations(name), Places()):
-        if digest:
-            found.append(digest)
-        else:
-            quiet.add(quiet_digest(one))
-    return found, frozenset(quiet)
 
 
 def _recorded(memory: MovedMemory) -> int:
@@ -400,10 +328,6 @@ def _recorded(memory: MovedMemory) -> int:
         return 0
     session, name, scope, owner, digest, text = row
     return memory_from((0, digest, session, name, scope, owner, text)).seq
-
-
-def _packable(value: object) -> object:
-    return rows.raw(value) if isinstance(value, str) else value
 
 
 def _named(moments: Sequence[Moment]) -> str:

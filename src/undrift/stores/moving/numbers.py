@@ -19,7 +19,7 @@ def numbers_in_file(
     operations: Iterable[Numbered],
     moments: Sequence[Moment],
     known: Mapping[Moment, int],
-    taken: Collection[int],
+    in_use: Collection[int],
     least: int = 0,
 ) -> dict[str, dict[int, int]]:
     """Return the new number of each operation, by session and present number.
@@ -27,7 +27,7 @@ def numbers_in_file(
     Args:
         moments: The operations at which memories changed, oldest first.
         known: The numbers of operations that the file has already.
-        taken: The numbers of all operations in the file.
+        in_use: The numbers of all operations in the file.
         least: Operations that get a new number get a greater one.
     """
     every = list(operations)
@@ -35,19 +35,21 @@ def numbers_in_file(
     last: dict[str, int] = defaultdict(int)
     for moment, seq in known.items():
         last[moment.session] = max(last[moment.session], seq)
-    used = set(taken)
+    used = set(in_use)
     main = _main_origin(every)
     rest = []
-    behind: set[str] = set()  # sessions of which an earlier operation gets a new number, greater than all that are kept
+    renumbering: set[str] = (
+        set()
+    )  # sessions of which an earlier operation gets a new number, greater than all that are kept
     for one in sorted(every, key=lambda operation: operation.seq):
         number = known.get(Moment(one.session, one.seq))
-        is_free = one.seq not in used and one.seq > last[one.session] and one.session not in behind
+        is_free = one.seq not in used and one.seq > last[one.session] and one.session not in renumbering
         if number is None and main and one.origin == main and is_free:
             number = one.seq
             used.add(number)
         if number is None:
             rest.append(one)
-            behind.add(one.session)
+            renumbering.add(one.session)
             continue
         found[one.session][one.seq] = number
         last[one.session] = max(last[one.session], number)

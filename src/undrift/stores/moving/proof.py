@@ -66,7 +66,7 @@ class Places:
 
 @dataclass
 class Proof:
-    """What one home holds of that which is compared.
+    """The records of one home that are compared.
 
     Args:
         counts: The number of records of each kind.

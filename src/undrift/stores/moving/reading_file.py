@@ -1,7 +1,7 @@
 """Reads the records of a folder's file as a move carries them.
 
-Law: reads only, all at one moment. What follows of a session's log is compared with the rows that are active: if it is
-something else, StoreCorrupt is raised, and the session does not leave.
+Law: reads only, all at one moment. The active records that a session's log gives are compared with the rows that are active.
+If they differ, StoreCorrupt is raised, and the session does not leave.
 """
 
 from bisect import bisect_right

@@ -118,19 +118,19 @@ class ServerSource:
                 foreign.add((clock, part))
                 continue
             spans[clock, part].append(Span(self.clocks[start], None if end is None else self.clocks[end]))
-        made: dict[bytes, list[MovedVersion] | None] = {}
+        by_name: dict[bytes, list[MovedVersion] | None] = {}
         for name, clock, part, act, record, session, seq in self._read(
             _EVENTS, self._home.caller.person, self._home.project
         ):
-            versions = made.setdefault(bytes(name), [])
+            versions = by_name.setdefault(bytes(name), [])
             if session is None or (clock, part) in foreign or versions is None:
-                made[bytes(name)] = None  # others wrote to it: it stays theirs
+                by_name[bytes(name)] = None  # others wrote to it: it stays theirs
                 continue
             row = None if record is None else sealed_row(self._home, bytes(name), record)
             at = Moment(rows.text_from(bytes(session)), seq)
             versions.append(MovedVersion(at, bytes(act), row, tuple(spans.get((clock, part), ()))))
-        self._foreign = sum(one is None for one in made.values())
-        yield from (MovedMemory(rows.text_from(name), tuple(one)) for name, one in made.items() if one)
+        self._foreign = sum(one is None for one in by_name.values())
+        yield from (MovedMemory(rows.text_from(name), tuple(one)) for name, one in by_name.items() if one)
 
     def memory_ids(self) -> set[str]:
         return {rows.text_from(bytes(name)) for (name,) in self._read(_MEMORY_IDS, self._home.project)}

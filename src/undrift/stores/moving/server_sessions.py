@@ -1,6 +1,6 @@
 """Writes the operations of a session to a server, with all that they made, in parts of some MB.
 
-Law: the caller holds a transaction and the session's row. What leaves this process is sealed with the session's key.
+Law: the caller holds a transaction and the session's row. All that leaves this process is sealed with the session's key.
 """
 
 from collections.abc import Iterable, Sequence
@@ -66,7 +66,7 @@ def write_session(
     Args:
         clocks: The project's clock after each number of moments.
     """
-    writer = _Writer(connection, home, state, clocks)
+    writer = _ServerWriter(connection, home, state, clocks)
     for one in operations:
         writer.add(one)
     writer.end()
@@ -78,7 +78,7 @@ def write_session(
 def replace_session(
     connection: psycopg.Connection[Any], home: Home, state: SessionState, operations: Sequence[MovedOperation]
 ) -> None:
-    """Write a session anew with a key of its own, so that nothing opens what it held before; its readings go.
+    """Rewrite a session with a new key, so that nothing opens what it held before; its readings go.
 
     Args:
         operations: Those of the state, with less in them.
@@ -96,7 +96,7 @@ def replace_session(
     write_session(connection, home, new, placed, (), times)
 
 
-class _Writer:
+class _ServerWriter:
     """Writes the operations of one session in parts of some MB."""
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What holds of a memory that two machines changed without knowing of each other. Pure.
+"""The outcome for a memory that two machines changed without knowing of each other. Pure.
 
 Law: nothing that either said goes. If both replaced it, both new statements stand, as an open conflict; if one forgot it and the other
 changed it, the change stands; else the server's change does.

@@ -1,8 +1,8 @@
 """Brings the records of one project on this machine and on a server together: each gets what the other has.
 
 Law: no record is lost or written over. Purges come first, on both sides. A session that both continued parts: the server's keeps
-its name. A memory that both changed keeps what both said, as an open conflict. Each step is whole by itself, so a sync that
-was interrupted goes on with the next one.
+its name. A memory that both changed keeps what both said, as an open conflict. Each step is whole by itself, so the next sync
+continues one that was interrupted.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -17,10 +17,11 @@ from undrift.stores.base import Context, Mark
 from undrift.stores.marks import mark_row
 from undrift.stores.memories import memory_from
 from undrift.stores.memory_values import MemoryUpdate
+from undrift.stores.moving.comparing import times_of
 from undrift.stores.moving.forks import forked, new_refs
 from undrift.stores.moving.logs import Blank, joined
 from undrift.stores.moving.memories import keyed
-from undrift.stores.moving.move import Tell, move, times_of
+from undrift.stores.moving.move import Tell, move
 from undrift.stores.moving.numbers import renumbered
 from undrift.stores.moving.proof import QUIET
 from undrift.stores.moving.reading_file import FileSource
@@ -42,7 +43,7 @@ __all__ = ["Synced", "sync"]
 
 @dataclass
 class Synced:
-    """What a sync did with one project.
+    """The result of a sync of one project.
 
     Args:
         pushed: Sessions that the server got, or got more of.
@@ -72,7 +73,7 @@ def sync(folder: Path, home: Home, machine: str, blank: Blank, *, at_ms: int, te
 
     Raises:
         StoreBusy: Another process keeps one of the homes locked.
-        StoreConflict: Another process wrote meanwhile; the next sync goes on.
+        StoreConflict: Another process wrote meanwhile; the next sync continues.
         StoreError: The server is away, or one of the homes cannot be read or written.
     """
     with closing(FileTarget.open(folder)) as file:
@@ -154,10 +155,10 @@ class _Sync:
         self._file.put_marks(_renamed(one, fork) for one in given)
         self._done.forks[name] = fork
 
-    def _free_name(self, name: str, taken: Collection[str]) -> str:
+    def _free_name(self, name: str, in_use: Collection[str]) -> str:
         fork = f"{name}@{self._machine}"
         names = (fork, *(f"{fork}-{number}" for number in range(2, 10_000)))
-        return next(one for one in names if one not in taken)
+        return next(one for one in names if one not in in_use)
 
     def _join_memories(self) -> dict[str, tuple[MemoryEntry | None, MemoryEntry | None]]:
         """Destroy what one of the homes has purged; return the memories that both changed, as they are here and there."""

@@ -1,4 +1,4 @@
-"""What a machine knows of its last sync: the file ``sync.json``, and the name of the machine.
+"""The last sync as a machine knows it: the file ``sync.json``, and the name of the machine.
 
 Law: it may be lost. Then all is compared again; only a memory that was purged elsewhere meanwhile comes back.
 """

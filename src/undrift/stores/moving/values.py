@@ -96,11 +96,11 @@ class Span(NamedTuple):
 
 
 class MovedVersion(NamedTuple):
-    """What one operation made of a memory.
+    """One memory as one operation left it.
 
     Args:
         act: The kind of the operation.
-        row: As `memory_row` returns it, texts as bytes; None: it was taken out of sight.
+        row: As `memory_row` returns it, texts as bytes; None: it was in_use out of sight.
         spans: When this version was active, oldest first.
     """
 
@@ -118,7 +118,7 @@ class MovedMemory(NamedTuple):
 
 
 class MovedLine(NamedTuple):
-    """What makes a memory searchable.
+    """The indexed parts of a memory, with its vectors.
 
     Args:
         fields: Those of a `MemoryLine`.
@@ -196,7 +196,7 @@ class Target(Protocol):
         operations: Sequence[Numbered],
         moments: Sequence[Moment],
         known: Mapping[Moment, int],
-        taken: Collection[int],
+        in_use: Collection[int],
         least: int,
     ) -> Mapping[str, Mapping[int, int]]:
         """Return the numbers that operations have or get here, by session and number in the source.
@@ -204,7 +204,7 @@ class Target(Protocol):
         Args:
             moments: The source's operations at which memories changed, oldest first.
             known: The numbers of operations that are here already.
-            taken: The numbers of all operations that are here.
+            in_use: The numbers of all operations that are here.
             least: A memory of the source has this place in the order of recording.
         """
         ...

@@ -85,10 +85,10 @@ class FileTarget:
         operations: Sequence[Numbered],
         moments: Sequence[Moment],
         known: Mapping[Moment, int],
-        taken: Collection[int],
+        in_use: Collection[int],
         least: int,
     ) -> Mapping[str, Mapping[int, int]]:
-        return numbers_in_file(operations, moments, known, taken, least)
+        return numbers_in_file(operations, moments, known, in_use, least)
 
     def prepare(self, moments: Sequence[Moment | None], base: int | None) -> int | None:  # noqa: ARG002
         """Do nothing: here an operation's number is its place in time."""

@@ -80,7 +80,7 @@ class ServerTarget:
         operations: Sequence[Numbered],
         moments: Sequence[Moment],  # noqa: ARG002 - a session has its own row of numbers here, as below
         known: Mapping[Moment, int],
-        taken: Collection[int],  # noqa: ARG002
+        in_use: Collection[int],  # noqa: ARG002
         least: int,  # noqa: ARG002
     ) -> dict[str, dict[int, int]]:
         found: dict[str, dict[int, int]] = defaultdict(dict)
@@ -95,7 +95,7 @@ class ServerTarget:
         return found
 
     def prepare(self, moments: Sequence[Moment | None], base: int | None) -> int | None:
-        """Move the project's clock past the moments that are new, so that nobody else takes their places."""
+        """Move the project's clock past the moments that are new, so that no other process takes their places."""
         there = {one: clock for clock, one in self.source().clocks.items()}
         if base is None and any(one not in there for one in moments if one is not None):
             base = self._reserved(len(moments))
@@ -156,7 +156,7 @@ class ServerTarget:
             cursor.executemany(_MARK, [(*who, *one) for one in marks])
 
     def replace(self, name: str, operations: Sequence[MovedOperation]) -> None:
-        """Write a session anew without what another home has purged. Raises StoreConflict: others wrote to it meanwhile."""
+        """Rewrite a session without what another home has purged. Raises StoreConflict: others wrote to it meanwhile."""
         home, last = self._home, operations[-1].logged.operation.seq
         with home.server.transaction(home.caller) as connection:
             replace_session(connection, home, self._held(connection, name, 0, last), operations)
