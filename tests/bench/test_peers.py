@@ -17,7 +17,7 @@ from undrift.bench.managers.controls import BAG, ECHO, SOUP, TAIL
 from undrift.bench.managers.own import UNDRIFT, UNDRIFT_MEMORY
 from undrift.bench.managers.provider_clear import PROVIDER_CLEAR
 from undrift.bench.managers.translate import joined
-from undrift.bench.peers import measure, sampled
+from undrift.bench.peers import PeersPlan, measure, sampled
 from undrift.bench.peers_report import peers_tables
 from undrift.bench.peers_rules import RuleWatch, said_rules, with_rules
 from undrift.bench.sessions import Case
@@ -51,7 +51,7 @@ def texts_of(messages: list[Message]) -> list[tuple[str, str]]:
 
 
 def test_the_controls_fail_as_they_must(folder: Path):
-    report = measure(folder, min_calls=20)
+    report = measure(folder, PeersPlan(min_calls=20))
     assert [words for words, held in report.controls() if not held] == []
     rows = of(report)
     echo, soup = rows[ECHO.name], rows[SOUP.name]
@@ -75,7 +75,7 @@ def test_a_control_that_does_well_is_named_and_ends_the_command_with_1(folder: P
 
 
 def test_the_tables_name_what_was_not_run(folder: Path):
-    shown = measure(folder, min_calls=20).as_markdown()
+    shown = measure(folder, PeersPlan(min_calls=20)).as_markdown()
     assert "| budget | manager | survival (95%) |" in shown
     assert "NOT RUN: LangChain SummarizationMiddleware (langchain): needs a model" in shown
     assert "| Anthropic clear_tool_uses, simulated | clear_tool_uses_20250919 | by its documented rule" in shown
@@ -143,9 +143,8 @@ def test_an_adapter_gives_back_what_it_was_given_and_shortens_what_is_too_long(n
             assert fault_of(sent) == ""
     whole = case.size_of(case.history.messages[:-1])
     with manager.start(case) as fit:
-        for turn in case.history.turns:
-            sent = fit(case.history.messages[:turn], whole // 3)
-    assert case.size_of(sent) <= whole
+        sizes = [case.size_of(fit(case.history.messages[:turn], whole // 3)) for turn in case.history.turns]
+    assert max(sizes) <= whole
 
 
 def test_the_simulated_provider_clears_all_but_the_newest_results(tmp_path: Path):
@@ -238,7 +237,7 @@ def talks(tmp_path: Path) -> Path:
 
 
 def test_questions_at_the_end_of_a_talk_find_their_words_or_not(folder: Path, talks: Path):
-    report = measure(folder, min_calls=20, talks=talks)
+    report = measure(folder, PeersPlan(talks, min_calls=20))
     rows = {row["manager"]: row for row in report.talked()}
     assert {row["questions"] for row in rows.values()} == {1}
     assert (rows[ECHO.name]["answers"], rows[ECHO.name]["over_budget"]) == (1.0, 1)
@@ -249,12 +248,12 @@ def test_questions_at_the_end_of_a_talk_find_their_words_or_not(folder: Path, ta
 def test_a_file_of_another_form_is_refused(folder: Path, talks: Path):
     talks.write_text('[{"no": "talk"}]')
     with pytest.raises(InputError, match="is no file of LoCoMo's form"):
-        measure(folder, min_calls=20, talks=talks)
+        measure(folder, PeersPlan(talks, min_calls=20))
 
 
 def test_windows_at_a_recorded_compaction_stand_beside_the_clients_summary(tmp_path: Path):
     compacted_session().written(tmp_path / "one__a.jsonl")
-    report = measure(tmp_path, min_calls=0)
+    report = measure(tmp_path, PeersPlan(min_calls=0))
     rows = {row["text"]: row for row in report.restored()}
     assert rows[ECHO.name]["identifiers"]["mean"] == 1.0
     assert rows["the client's summary, as recorded"]["identifiers"]["mean"] == 0.0
@@ -267,8 +266,8 @@ def test_windows_at_a_recorded_compaction_stand_beside_the_clients_summary(tmp_p
 
 
 def test_two_runs_are_compared_figure_by_figure(folder: Path):
-    first = measure(folder, min_calls=20).as_value()
-    again = json.loads(json.dumps(measure(folder, min_calls=20, jobs=2).as_value()))
+    first = measure(folder, PeersPlan(min_calls=20)).as_value()
+    again = json.loads(json.dumps(measure(folder, PeersPlan(min_calls=20), jobs=2).as_value()))
     assert page_of_peers.largest_difference(first, again) == (0.0, page_of_peers.largest_difference(first, again)[1])
     again["windows"][3]["tokens"] *= 0.95
     difference, place = page_of_peers.largest_difference(first, again)

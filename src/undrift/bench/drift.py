@@ -10,7 +10,7 @@ from pathlib import Path
 
 from undrift import __version__
 from undrift.bench.drift_report import READ_PRICES, WRITE_PRICE, DriftReport, Outcome, Row
-from undrift.bench.managers import Fit, Manager, Message, installed
+from undrift.bench.managers import Fit, Message, WindowManager, installed
 from undrift.bench.managers.own import RECENCY, UNDRIFT
 from undrift.bench.sessions import Case, sessions_in
 from undrift.core.autopsy.survival import Survival
@@ -73,7 +73,7 @@ def measure(
 class _Table:
     """Outcomes by budget and system, session after session."""
 
-    def __init__(self, found: tuple[list[Manager], list[str]], budgets: Sequence[float | int]) -> None:
+    def __init__(self, found: tuple[list[WindowManager], list[str]], budgets: Sequence[float | int]) -> None:
         self.peers, self.skipped = found
         self._budgets = budgets
         self._outcomes: dict[float | int, dict[str, list[Outcome]]] = {budget: {} for budget in budgets}
@@ -111,7 +111,7 @@ class _Table:
             else:
                 yield peer.name, outcome
 
-    def _drop(self, peer: Manager, reason: str) -> None:
+    def _drop(self, peer: WindowManager, reason: str) -> None:
         """Continue without a peer that broke: its figures would be of other sessions than those of the others."""
         self.peers = [other for other in self.peers if other is not peer]
         self.skipped.append(f"{peer.name} {peer.version} failed in {reason}")

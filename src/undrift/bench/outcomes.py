@@ -18,7 +18,7 @@ from typing import Any
 
 from undrift import transcripts
 from undrift.bench.drift import Managed, Progress, run
-from undrift.bench.managers import Manager
+from undrift.bench.managers import WindowManager
 from undrift.bench.managers.controls import TAIL
 from undrift.bench.managers.own import RECENCY, UNDRIFT
 from undrift.bench.outcomes_report import JudgedRun, OutcomesReport
@@ -29,7 +29,7 @@ from undrift.transcripts import Recording
 
 __all__ = ["GradedRun", "MANAGERS", "graded_in", "measure"]
 
-MANAGERS: tuple[Manager, ...] = (UNDRIFT, RECENCY, TAIL)
+MANAGERS: tuple[WindowManager, ...] = (UNDRIFT, RECENCY, TAIL)
 
 _MESSAGES = ("messages", "history", "trajectory", "traj")
 _RESOLVED = ("resolved", "resolved_ids")
@@ -63,7 +63,11 @@ class _Results:
 
 
 def measure(
-    root: Path, *, fraction: float = 0.25, managers: Sequence[Manager] = MANAGERS, progress: Progress = lambda _: None
+    root: Path,
+    *,
+    fraction: float = 0.25,
+    managers: Sequence[WindowManager] = MANAGERS,
+    progress: Progress = lambda _: None,
 ) -> OutcomesReport:
     """Measure the survival of every graded run, and compare solved ones with failed ones.
 
@@ -90,7 +94,7 @@ def measure(
     return OutcomesReport(tuple(judged), fraction, left_out)
 
 
-def _survival(case: Case, manager: Manager, budget: int) -> float:
+def _survival(case: Case, manager: WindowManager, budget: int) -> float:
     with manager.start(case) as fit:
         return run(case, Managed(case, fit, budget).window).held.share
 

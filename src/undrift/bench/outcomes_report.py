@@ -1,4 +1,4 @@
-"""The result of `undrift bench outcomes`: the survival of solved and failed runs, and their correlation. Pure.
+"""The result of `undrift bench outcomes`: the survival of solved and failed runs, and their correlation.
 
 Law: every figure has its 95% interval, from drawing runs again, and tasks again where solved and failed runs of one task
 are compared. The same runs give the same figures.

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -21,7 +21,7 @@ from typing import TypeVar
 from undrift import __version__
 from undrift.bench.drift import Managed, Progress, over_budget_turns, run
 from undrift.bench.legal import fault_of
-from undrift.bench.managers import NEEDS_A_MODEL, Manager, installed, named
+from undrift.bench.managers import NEEDS_A_MODEL, WindowManager, installed, named
 from undrift.bench.managers.ceilings import CLAIRVOYANT, LEGAL_CLAIRVOYANT
 from undrift.bench.managers.controls import BAG, ECHO, SOUP, TAIL
 from undrift.bench.managers.own import RECENCY, UNDRIFT, UNDRIFT_MEMORY
@@ -38,7 +38,7 @@ from undrift.recordings.replay.texts import Text
 from undrift.transcripts import Recording
 from undrift.values.window import ContextEntry
 
-__all__ = ["FRACTIONS", "RESTORE_TOKENS", "managers", "measure", "sampled"]
+__all__ = ["FRACTIONS", "PeersPlan", "RESTORE_TOKENS", "managers", "measure", "sampled"]
 
 FRACTIONS = (0.25,)
 RESTORE_TOKENS = 5_000
@@ -50,7 +50,7 @@ _Runs = dict[tuple[float, str], PeerRun | str]
 """By budget and manager: the result, or why there is none."""
 
 
-def managers(yours: Sequence[str] = ()) -> tuple[list[Manager], list[str]]:
+def managers(yours: Sequence[str] = ()) -> tuple[list[WindowManager], list[str]]:
     """Return every manager that can be measured here, in the order of the rows, and why others cannot.
 
     `yours`: addresses of functions, see `undrift.bench.managers.named`. Raises InputError: one cannot be imported.
@@ -70,38 +70,47 @@ def sampled(paths: Sequence[Path], number: int | None) -> list[Path]:
     return [path for path in paths if path in chosen]
 
 
-def measure(
-    root: Path,
-    *,
-    talks: Path | None = None,
-    fractions: Sequence[float] = FRACTIONS,
-    min_calls: int = 60,
-    sample: int | None = None,
-    yours: Sequence[str] = (),
-    jobs: int = 1,
-    progress: Progress = lambda _: None,
-) -> PeersReport:
-    """Measure every manager.
+@dataclass(frozen=True, slots=True)
+class PeersPlan:
+    """The things that are measured.
 
     Args:
-        root: A folder of recorded sessions.
         talks: A file of LoCoMo's form; without it nothing is said of memory.
         fractions: Budgets as shares of each session's tokens, each above 0 and at most 1.
         min_calls: Sessions with fewer answered calls of tools are left out.
         sample: So many sessions, chosen by the hash of their bytes.
         yours: Addresses of a user's own managers.
-        jobs: The number of processes, at least 1.
 
     Raises:
-        InputError: The folder cannot be read or holds no such session, or a budget is out of range.
+        InputError: A budget is out of range.
     """
-    if not fractions or not all(0 < fraction <= 1 for fraction in fractions):
-        raise InputError("a fraction must be above 0 and at most 1")
-    known, absent = managers(yours)
-    found = sessions_in(root, min_calls=min_calls)
-    paths = sampled(found.paths, sample)
+
+    talks: Path | None = None
+    fractions: tuple[float, ...] = FRACTIONS
+    min_calls: int = 60
+    sample: int | None = None
+    yours: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.fractions or not all(0 < fraction <= 1 for fraction in self.fractions):
+            raise InputError("a fraction must be above 0 and at most 1")
+
+
+def measure(
+    root: Path, plan: PeersPlan | None = None, *, jobs: int = 1, progress: Progress = lambda _: None
+) -> PeersReport:
+    """Measure every manager on the recorded sessions of a folder.
+
+    `jobs`: the number of processes, at least 1. Raises InputError: the folder cannot be read or holds no such session.
+    """
+    plan = plan or PeersPlan()
+    known, absent = managers(plan.yours)
+    found = sessions_in(root, min_calls=plan.min_calls)
+    paths = sampled(found.paths, plan.sample)
     if not paths:
-        raise InputError(f"{root}: holds no session with {min_calls} calls; name another folder, or lower --min-calls")
+        raise InputError(
+            f"{root}: holds no session with {plan.min_calls} calls; name another folder, or lower --min-calls"
+        )
     names = [path.relative_to(root).as_posix() if path != root else path.name for path in paths]
     report = PeersReport(
         managers=known,
@@ -111,15 +120,14 @@ def measure(
         not_run=[f"{name} ({package}): needs a model" for name, package in NEEDS_A_MODEL],
         absent=absent,
     )
-    for path, runs in _each(partial(_session, fractions=tuple(fractions), yours=tuple(yours)), paths, jobs):
+    for path, runs in _each(partial(_session, plan=plan), paths, jobs):
         progress(path.name)
         report.add(path.name, runs)
-    for path, judged in _each(partial(_compactions, yours=tuple(yours)), paths, jobs):
+    for path, judged in _each(partial(_compactions, plan=plan), paths, jobs):
         progress(f"the compactions of {path.name}")
         report.compactions += judged
-    if talks is not None:
-        asked = talks_in(talks)
-        for talk, found_by in _each(partial(_asked, yours=tuple(yours)), asked, jobs):
+    if plan.talks is not None:
+        for talk, found_by in _each(partial(_asked, plan=plan), talks_in(plan.talks), jobs):
             progress(f"the questions of {talk.name}")
             report.add_talk(talk, found_by)
     return report
@@ -134,15 +142,15 @@ def _each(judge: Callable[[Given], Result], given: Sequence[Given], jobs: int) -
         yield from zip(given, pool.map(judge, given), strict=True)
 
 
-def _session(path: Path, *, fractions: tuple[float, ...], yours: tuple[str, ...]) -> _Runs:
+def _session(path: Path, *, plan: PeersPlan) -> _Runs:
     """Let every manager manage one session within each budget."""
     recording, rules = with_rules(open_recording(path), path.name)
     case = Case(path.name, recording)
     said = said_rules(case.history, rules)
     runs: _Runs = {}
-    for fraction in fractions:
+    for fraction in plan.fractions:
         budget = max(1, int(fraction * case.tokens))
-        for manager in managers(yours)[0]:
+        for manager in managers(plan.yours)[0]:
             try:
                 runs[fraction, manager.name] = _managed(case, manager, budget, RuleWatch(said))
             except Exception as error:  # noqa: BLE001 - it is another's program, and may raise anything
@@ -150,7 +158,7 @@ def _session(path: Path, *, fractions: tuple[float, ...], yours: tuple[str, ...]
     return runs
 
 
-def _managed(case: Case, manager: Manager, budget: int, watch: RuleWatch) -> PeerRun:
+def _managed(case: Case, manager: WindowManager, budget: int, watch: RuleWatch) -> PeerRun:
     faults = Counter[str]()
     with manager.start(case) as fit:
         managed = Managed(case, fit, budget)
@@ -166,20 +174,20 @@ def _managed(case: Case, manager: Manager, budget: int, watch: RuleWatch) -> Pee
     return PeerRun(outcome, faults["broken"], faults["opening"], watch.held, watch.due)
 
 
-def _compactions(path: Path, *, yours: tuple[str, ...]) -> list[JudgedCompaction]:
+def _compactions(path: Path, *, plan: PeersPlan) -> list[JudgedCompaction]:
     """Judge what every manager holds at the compactions of one session."""
     others = {
-        manager.name: partial(_at_compaction, manager) for manager in managers(yours)[0] if _can_be_asked(manager)
+        manager.name: partial(_at_compaction, manager) for manager in managers(plan.yours)[0] if _can_be_asked(manager)
     }
     return list(measure_restore([path], budgets=(RESTORE_TOKENS,), others=others).found)
 
 
-def _can_be_asked(manager: Manager) -> bool:
+def _can_be_asked(manager: WindowManager) -> bool:
     """The ceilings know the needs of turns, not those of a compaction."""
     return manager not in (CLAIRVOYANT, LEGAL_CLAIRVOYANT)
 
 
-def _at_compaction(manager: Manager, entries: Sequence[ContextEntry], tokens: int) -> Sequence[str]:
+def _at_compaction(manager: WindowManager, entries: Sequence[ContextEntry], tokens: int) -> Sequence[str]:
     recording = Recording("", tuple(entries), {}, None, None, None, (), unfinished=False)
     case = Case("", recording)
     try:
@@ -190,12 +198,12 @@ def _at_compaction(manager: Manager, entries: Sequence[ContextEntry], tokens: in
     return [text for message in sent for text, _ in case.texts.of_message(message)]
 
 
-def _asked(talk: TalkQuestions, *, yours: tuple[str, ...]) -> dict[str, tuple[int, int]]:
+def _asked(talk: TalkQuestions, *, plan: PeersPlan) -> dict[str, tuple[int, int]]:
     """Ask every manager the questions of one talk: how many windows hold the answer, and how many are over the budget."""
     case = talk.case()
     budget = talk.budget_tokens(case)
     found: dict[str, tuple[int, int]] = {}
-    for manager in (*managers(yours)[0], UNDRIFT_MEMORY):
+    for manager in (*managers(plan.yours)[0], UNDRIFT_MEMORY):
         if not _can_be_asked(manager):
             continue
         held = over = 0

@@ -1,4 +1,4 @@
-"""The result of `undrift bench peers`, as one JSON and as Markdown. Pure.
+"""The result of `undrift bench peers`, as one JSON and as Markdown.
 
 Law: nothing is rounded before the last moment. A control that did not fail as it must is named first. A manager that was
 not run is named with the reason.
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from undrift.bench.drift_report import Outcome, Row
-from undrift.bench.managers import Manager
+from undrift.bench.managers import WindowManager
 from undrift.bench.managers.ceilings import CLAIRVOYANT, LEGAL_CLAIRVOYANT
 from undrift.bench.managers.controls import BAG, ECHO, SOUP, TAIL
 from undrift.bench.peers_talk import TalkQuestions
@@ -51,7 +51,7 @@ class PeerRun:
 class PeersReport:
     """Everything that was measured, and what was not."""
 
-    managers: Sequence[Manager]
+    managers: Sequence[WindowManager]
     sessions: Sequence[str]
     of_sessions: int
     versions: Mapping[str, str]

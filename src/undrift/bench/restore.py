@@ -10,7 +10,7 @@ repeat each other: a compaction counts once.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -92,7 +92,6 @@ def measure(
     paths: Iterable[Path],
     *,
     budgets: Sequence[int] = BUDGETS_TOKENS,
-    clients: Collection[str] = CLIENTS,
     restored: RestoredText | None = None,
     others: Mapping[str, HeldTexts] = MappingProxyType({}),
     judging: Callable[[str], AbstractContextManager[object]] = nullcontext,
@@ -103,7 +102,6 @@ def measure(
     Args:
         paths: Recorded sessions and folders of them.
         budgets: The sizes of the restore texts, each at least 1 token of 4 characters.
-        clients: Keys of `undrift.transcripts.FORMATS`; recordings of others are left out.
         restored: What writes the texts that are judged; None: `undrift.core.restore.restore`.
         others: Further texts by name, judged beside these.
         judging: What holds while the texts of a repository are written, such as tables that never saw it.
@@ -124,7 +122,7 @@ def measure(
             progress(path.name)
             try:
                 with judging(repository_of(path)):
-                    judged = list(_of_file(path, given, clients, texts))
+                    judged = list(_of_file(path, given, texts))
             except TranscriptError:
                 left_out["no recorded session"] += 1
                 continue
@@ -144,12 +142,11 @@ def repository_of(path: Path) -> str:
 def _of_file(
     path: Path,
     given: Path,
-    clients: Collection[str],
     texts_of: Callable[..., Iterator[tuple[str, frozenset[Reference], int]]],
 ) -> Iterator[tuple[tuple[int | None, int, tuple[int, int]], JudgedCompaction]]:
     recording = open_recording(path)
     recorded = recorded_figures(path, recording.format)
-    if recording.format not in clients or recorded.sub_agent:
+    if recording.format not in CLIENTS or recorded.sub_agent:
         return
     records = compaction_records(recording, recorded)
     for judged in _judged(steps_of(recording.entries), recording.compactions, records):

@@ -11,7 +11,7 @@ from undrift.cli.of_session import TOKENS, Whole
 from undrift.cli.show import note, safe
 from undrift.errors import InputError
 
-__all__ = ["drift_command", "fractions_option", "overhead_command", "store_command", "which_fewest", "which_sessions"]
+__all__ = ["drift_command", "overhead_command", "store_command", "which_fewest", "which_fractions", "which_sessions"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -51,12 +51,15 @@ def _fractions(_: click.Context, __: click.Parameter, value: str | None) -> tupl
     return tuple(dict.fromkeys(shares))
 
 
-fractions_option = click.option(
-    "--fractions",
-    metavar="F,F",
-    callback=_fractions,
-    help="Budgets as shares of each session's tokens, such as 0.5,0.25.",
-)
+def which_fractions(command: F) -> F:
+    """Give a measure the option --fractions."""
+    option = click.option(
+        "--fractions",
+        metavar="F,F",
+        callback=_fractions,
+        help="Budgets as shares of each session's tokens, such as 0.5,0.25.",
+    )
+    return option(command)
 
 
 def which_fewest(*, min_calls: int) -> Callable[[F], F]:
@@ -82,7 +85,7 @@ def which_sessions(*, min_calls: int) -> Callable[[F], F]:
 
 @click.command("drift")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, exists=True))
-@fractions_option
+@which_fractions
 @click.option(
     "--budget",
     "budgets",

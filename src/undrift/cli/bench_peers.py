@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from undrift.cli.bench import fractions_option, which_fewest
+from undrift.cli.bench import which_fewest, which_fractions
 from undrift.cli.of_session import Whole
 from undrift.cli.show import note, safe
 
@@ -14,7 +14,7 @@ __all__ = ["peers_command"]
 
 @click.command("peers")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, exists=True))
-@fractions_option
+@which_fractions
 @which_fewest(min_calls=60)
 @click.option("--sample", type=Whole(min=1), metavar="N", help="Measure N sessions, chosen by the hash of their bytes.")
 @click.option(
@@ -52,18 +52,10 @@ def peers_command(
     \b
     undrift bench peers sessions --min-calls 0
     """
-    from undrift.bench.peers import FRACTIONS, measure
+    from undrift.bench.peers import FRACTIONS, PeersPlan, measure
 
-    report = measure(
-        folder,
-        talks=talks,
-        fractions=fractions or FRACTIONS,
-        min_calls=min_calls,
-        sample=sample,
-        yours=yours,
-        jobs=jobs,
-        progress=lambda line: note(f"measured {safe(line)}"),
-    )
+    plan = PeersPlan(talks, fractions or FRACTIONS, min_calls, sample, yours)
+    report = measure(folder, plan, jobs=jobs, progress=lambda line: note(f"measured {safe(line)}"))
     click.echo(report.as_json() if as_json else report.as_markdown(), nl=False)
     sys.stdout.flush()
     if not all(held for _, held in report.controls()):

@@ -17,7 +17,7 @@ from typing import Any
 from undrift.bench.sessions import Case
 from undrift.errors import InputError
 
-__all__ = ["ADAPTERS", "Fit", "Manager", "Message", "NEEDS_A_MODEL", "installed", "named", "of_package"]
+__all__ = ["ADAPTERS", "Fit", "Message", "NEEDS_A_MODEL", "WindowManager", "installed", "named", "of_package"]
 
 Message = dict[str, Any]
 """A message of the Anthropic form, with a list of blocks."""
@@ -31,7 +31,7 @@ for the messages alone: the system text is sent beside them.
 
 
 @dataclass(frozen=True, slots=True)
-class Manager:
+class WindowManager:
     """A manager that can be measured.
 
     Args:
@@ -61,7 +61,7 @@ ADAPTERS = (
     "openai_agents",
     "llama_index",
 )
-"""The modules of this package that hold an adapter of another's manager. Each has `find() -> Manager`."""
+"""The modules of this package that hold an adapter of another's manager. Each has `find() -> WindowManager`."""
 
 NEEDS_A_MODEL = (
     ("LangChain SummarizationMiddleware", "langchain"),
@@ -78,9 +78,9 @@ NEEDS_A_MODEL = (
 """Strategies of others that ask a model. No text stands in for its answer, so they are not run."""
 
 
-def installed() -> tuple[list[Manager], list[str]]:
+def installed() -> tuple[list[WindowManager], list[str]]:
     """Return the managers of others that can be measured here, and of the rest why not."""
-    found: list[Manager] = []
+    found: list[WindowManager] = []
     absent: list[str] = []
     for name in ADAPTERS:
         adapter = importlib.import_module(f"{__name__}.{name}")
@@ -101,11 +101,11 @@ def of_package(name: str, module: str) -> Any:
         raise ImportError(f"{name} needs {module}: {error}") from error
 
 
-def named(address: str) -> Manager:
+def named(address: str) -> WindowManager:
     """Return the manager that a user wrote: ``MODULE:FUNCTION``, a `Fit`. Raises InputError: there is none."""
     module, _, function = address.partition(":")
     try:
         fit: Fit = getattr(importlib.import_module(module), function)
     except (ImportError, AttributeError, ValueError) as error:
         raise InputError(f"{address}: is no function that can be imported ({error}); write MODULE:FUNCTION") from error
-    return Manager(address, "", "", "as it is", lambda _: nullcontext(fit))
+    return WindowManager(address, "", "", "as it is", lambda _: nullcontext(fit))

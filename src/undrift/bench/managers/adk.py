@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 from importlib.metadata import version
 from typing import Any
 
-from undrift.bench.managers import Fit, Manager, Message, of_package
+from undrift.bench.managers import Fit, Message, WindowManager, of_package
 from undrift.bench.managers.translate import Block, Piece, Translated, given, results_first, spoken
 from undrift.bench.sessions import Case
 
@@ -16,7 +16,7 @@ _NAME = "Google ADK ContextFilterPlugin"
 _KEPT = 2
 
 
-def find() -> Manager:
+def find() -> WindowManager:
     """Return the manager. Raises ImportError: it is not installed."""
     plugin = of_package(_NAME, "google.adk.plugins.context_filter_plugin").ContextFilterPlugin
     request = of_package(_NAME, "google.adk.models.llm_request").LlmRequest
@@ -35,7 +35,7 @@ def find() -> Manager:
         return nullcontext(fit)
 
     how = f"num_invocations_to_keep = {_KEPT}; it has no budget"
-    return Manager(_NAME, "google-adk", version("google-adk"), how, start)
+    return WindowManager(_NAME, "google-adk", version("google-adk"), how, start)
 
 
 def _writer(types: Any) -> Any:

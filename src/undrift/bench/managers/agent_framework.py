@@ -7,7 +7,7 @@ from importlib.metadata import version
 from types import SimpleNamespace
 from typing import Any
 
-from undrift.bench.managers import Fit, Manager, Message, of_package
+from undrift.bench.managers import Fit, Message, WindowManager, of_package
 from undrift.bench.managers.translate import Block, Piece, Translated, given, result, results_first, spoken, text
 from undrift.bench.sessions import Case
 
@@ -16,7 +16,7 @@ __all__ = ["find"]
 _NAME = "MS Agent Framework ContextWindowCompactionStrategy"
 
 
-def find() -> Manager:
+def find() -> WindowManager:
     """Return the manager. Raises ImportError: it is not installed."""
     own = of_package(_NAME, "agent_framework")
     strategy, apply = own.ContextWindowCompactionStrategy, own.apply_compaction
@@ -35,7 +35,7 @@ def find() -> Manager:
         return nullcontext(fit)
 
     how = "max_context_window_tokens = budget, preserve_first_user_group"
-    return Manager(_NAME, "agent-framework-core", version("agent-framework-core"), how, start)
+    return WindowManager(_NAME, "agent-framework-core", version("agent-framework-core"), how, start)
 
 
 def _writer(own: Any) -> Any:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 
-from undrift.bench.managers import Fit, Manager, Message
+from undrift.bench.managers import Fit, Message, WindowManager
 from undrift.bench.managers.translate import Block, joined
 from undrift.bench.sessions import Case
 from undrift.core.text.references import Reference, references_in
@@ -44,7 +44,7 @@ class _Future:
 
 
 @dataclass(slots=True)
-class _Unit:
+class _Droppable:
     """A part that leaves or stays as one: a block of a message, or a line of a result with its call."""
 
     places: tuple[_Place, ...]
@@ -59,11 +59,11 @@ def _blocks(case: Case) -> Fit:
     """Drop whole blocks, the one with the fewest later needs for its tokens first. The first message stays."""
     future = _Future(case)
     dropped: set[_Place] = set()
-    units: dict[_Place, _Unit] = {}
+    units: dict[_Place, _Droppable] = {}
 
     def fit(messages: Sequence[Message], budget_tokens: int) -> list[Message]:
         for number, place, text, tokens in _new(case, messages, units):
-            units[number, place] = _Unit(((number, place),), tokens, future.needed(text))
+            units[number, place] = _Droppable(((number, place),), tokens, future.needed(text))
         size = sum(unit.tokens for key, unit in units.items() if key not in dropped)
         if size > budget_tokens:
             now = len(messages)
@@ -79,7 +79,9 @@ def _blocks(case: Case) -> Fit:
     return fit
 
 
-def _new(case: Case, messages: Sequence[Message], known: dict[_Place, _Unit]) -> Iterator[tuple[int, int, str, int]]:
+def _new(
+    case: Case, messages: Sequence[Message], known: dict[_Place, _Droppable]
+) -> Iterator[tuple[int, int, str, int]]:
     for number in range(len(messages) - 1, -1, -1):
         if (number, 0) in known:
             return
@@ -167,11 +169,11 @@ class _LegalClairvoyant:
 
     def _units(
         self, messages: Sequence[Message], at: _Place, block: Block, calls: dict[str, _Place]
-    ) -> Iterator[_Unit]:
+    ) -> Iterator[_Droppable]:
         """Yield an agent's text, or each line of a result with its call. A call is no unit of its own."""
         if block["type"] == "text":
             text = self._text(messages, at)
-            yield _Unit((at,), self._case.count(text), self._future.needed(text))
+            yield _Droppable((at,), self._case.count(text), self._future.needed(text))
         elif block["type"] == "tool_result":
             call = calls[block["tool_use_id"]]
             with_call = self._case.size([messages[call[0]]["content"][call[1]]])
@@ -180,14 +182,18 @@ class _LegalClairvoyant:
             for number in range(len(lines)) if stay is None else stay:
                 needed = self._future.needed(lines[number])
                 if needed or in_call:
-                    yield _Unit((at, call), self._case.count(lines[number]) + 1, needed, number, with_call, in_call)
+                    yield _Droppable(
+                        (at, call), self._case.count(lines[number]) + 1, needed, number, with_call, in_call
+                    )
 
 
-def _best(units: Sequence[_Unit], covered: set[Reference], future: _Future, now: int, left: int) -> Iterator[_Unit]:
+def _best(
+    units: Sequence[_Droppable], covered: set[Reference], future: _Future, now: int, left: int
+) -> Iterator[_Droppable]:
     """Yield units, the one with the most needs that no other covers for its tokens first, until no tokens are left."""
     there: set[_Place] = set()
 
-    def worth(unit: _Unit) -> tuple[float, int]:
+    def worth(unit: _Droppable) -> tuple[float, int]:
         paid = unit.places[-1] in there
         needed = unit.needed if paid else (*unit.needed, *unit.of_call)
         tokens = unit.tokens if paid else unit.tokens + unit.call_tokens
@@ -210,14 +216,14 @@ def _best(units: Sequence[_Unit], covered: set[Reference], future: _Future, now:
         yield unit
 
 
-CLAIRVOYANT = Manager(
+CLAIRVOYANT = WindowManager(
     "ceiling: clairvoyant, blocks",
     "",
     "",
     "knows every later need; drops whole blocks, may break calls from results",
     lambda case: nullcontext(_blocks(case)),
 )
-LEGAL_CLAIRVOYANT = Manager(
+LEGAL_CLAIRVOYANT = WindowManager(
     "ceiling: clairvoyant, legal",
     "",
     "",

@@ -2,9 +2,10 @@
 
 import random
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 
-from undrift.bench.managers import Fit, Manager, Message
+from undrift.bench.managers import Fit, Message, WindowManager
 from undrift.bench.sessions import Case
 from undrift.core.text.references import references_in
 
@@ -83,11 +84,17 @@ def _bag(case: Case) -> Fit:
     return fit
 
 
-def _control(name: str, how: str, make: Callable[[Case], Fit]) -> Manager:
-    return Manager(name, "", "", how, lambda case: nullcontext(make(case)))
+def _start(case: Case, *, make: Callable[[Case], Fit]) -> AbstractContextManager[Fit]:
+    return nullcontext(make(case))
 
 
-ECHO = _control("control: echo", "everything is kept", _echo)
-SOUP = _control("control: soup", "random messages are kept", _soup)
-TAIL = _control("plain tail", "the first message and the newest that fit", _tail)
-BAG = _control("control: bag of names", "a tail of nine tenths, and a list of the names that left", _bag)
+ECHO = WindowManager("control: echo", "", "", "everything is kept", partial(_start, make=_echo))
+SOUP = WindowManager("control: soup", "", "", "random messages are kept", partial(_start, make=_soup))
+TAIL = WindowManager("plain tail", "", "", "the first message and the newest that fit", partial(_start, make=_tail))
+BAG = WindowManager(
+    "control: bag of names",
+    "",
+    "",
+    "a tail of nine tenths, and a list of the names that left",
+    partial(_start, make=_bag),
+)

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from importlib.metadata import version
 from typing import Any
 
-from undrift.bench.managers import Fit, Manager, Message
+from undrift.bench.managers import Fit, Message, WindowManager
 from undrift.bench.sessions import Case
 from undrift.errors import UndriftError
 
@@ -55,12 +55,12 @@ _ENVIRONMENT = {
 _MODEL = "claude-sonnet-4-5"
 
 
-def find() -> Manager:
+def find() -> WindowManager:
     """Return the manager. Raises ImportError: it is not installed."""
     if importlib.util.find_spec("headroom") is None:
         raise ImportError("No module named 'headroom'")
     how = "model_limit = budget, its model for texts off; it keeps no budget"
-    return Manager("headroom compress", "headroom-ai", version("headroom-ai"), how, _start)
+    return WindowManager("headroom compress", "headroom-ai", version("headroom-ai"), how, _start)
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from importlib.metadata import version
 
-from undrift.bench.managers import Fit, Manager, Message, of_package
+from undrift.bench.managers import Fit, Message, WindowManager, of_package
 from undrift.bench.managers._langchain import in_langchain
 from undrift.bench.sessions import Case
 from undrift.settings import Settings
@@ -14,7 +14,7 @@ __all__ = ["find"]
 _NAME = "LangChain ClearToolUsesEdit"
 
 
-def find() -> Manager:
+def find() -> WindowManager:
     """Return the manager. Raises ImportError: it is not installed."""
     core = of_package(_NAME, "langchain_core.messages")
     clear = of_package(_NAME, "langchain.agents.middleware.context_editing").ClearToolUsesEdit
@@ -31,4 +31,4 @@ def find() -> Manager:
 
         return nullcontext(fit)
 
-    return Manager(_NAME, "langchain", version("langchain"), f"trigger = budget, keep = {keep}", start)
+    return WindowManager(_NAME, "langchain", version("langchain"), f"trigger = budget, keep = {keep}", start)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from importlib.metadata import version
 
-from undrift.bench.managers import Fit, Manager, Message, of_package
+from undrift.bench.managers import Fit, Message, WindowManager, of_package
 from undrift.bench.managers._langchain import in_langchain
 from undrift.bench.sessions import Case
 
@@ -13,12 +13,12 @@ __all__ = ["find", "trimming"]
 _NAME = "LangChain trim_messages"
 
 
-def find() -> Manager:
+def find() -> WindowManager:
     """Return the manager. Raises ImportError: it is not installed."""
     return trimming(_NAME, start_on="human")
 
 
-def trimming(name: str, *, start_on: str | tuple[str, ...]) -> Manager:
+def trimming(name: str, *, start_on: str | tuple[str, ...]) -> WindowManager:
     """Return the manager. `start_on`: the kinds of message that the window may begin with."""
     core = of_package(name, "langchain_core.messages")
     trim = core.trim_messages
@@ -40,4 +40,4 @@ def trimming(name: str, *, start_on: str | tuple[str, ...]) -> Manager:
         return nullcontext(fit)
 
     how = f"max_tokens = budget, strategy = last, start_on = {start_on}"
-    return Manager(name, "langchain-core", version("langchain-core"), how, start)
+    return WindowManager(name, "langchain-core", version("langchain-core"), how, start)

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, nullcontext
 from importlib.metadata import version
 from typing import Any
 
-from undrift.bench.managers import Fit, Manager, Message, of_package
+from undrift.bench.managers import Fit, Message, WindowManager, of_package
 from undrift.bench.managers.translate import Block, Piece, Translated, given, results_first, spoken
 from undrift.bench.sessions import Case
 
@@ -14,7 +14,7 @@ __all__ = ["find"]
 _NAME = "llama-index ChatMemoryBuffer"
 
 
-def find() -> Manager:
+def find() -> WindowManager:
     """Return the manager. Raises ImportError: it is not installed."""
     buffer = of_package(_NAME, "llama_index.core.memory").ChatMemoryBuffer
     types = of_package(_NAME, "llama_index.core.llms")
@@ -35,7 +35,7 @@ def find() -> Manager:
         return nullcontext(fit)
 
     how = "token_limit = budget"
-    return Manager(_NAME, "llama-index-core", version("llama-index-core"), how, start)
+    return WindowManager(_NAME, "llama-index-core", version("llama-index-core"), how, start)
 
 
 def _writer(types: Any) -> Any:

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 from importlib.metadata import version
 from typing import Any
 
-from undrift.bench.managers import Fit, Manager, Message, of_package
+from undrift.bench.managers import Fit, Message, WindowManager, of_package
 from undrift.bench.managers.translate import Block, Piece, Translated, result, results_first, spoken
 from undrift.bench.sessions import Case
 
@@ -15,7 +15,7 @@ __all__ = ["find"]
 _NAME = "OpenAI Agents SDK ToolOutputTrimmer"
 
 
-def find() -> Manager:
+def find() -> WindowManager:
     """Return the manager. Raises ImportError: it is not installed."""
     trimmer = of_package(_NAME, "agents.extensions").ToolOutputTrimmer
     config = of_package(_NAME, "agents.run")
@@ -33,7 +33,7 @@ def find() -> Manager:
         return nullcontext(fit)
 
     how = "recent_turns = 2, max_output_chars = 500 (its defaults); it has no budget"
-    return Manager(_NAME, "openai-agents", version("openai-agents"), how, start)
+    return WindowManager(_NAME, "openai-agents", version("openai-agents"), how, start)
 
 
 def _write(message: Message) -> Iterator[tuple[Any, Sequence[Block]]]:

@@ -7,7 +7,7 @@ each request, and the client's history stays whole. `clear_at_least` is not set.
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 
-from undrift.bench.managers import Fit, Manager, Message
+from undrift.bench.managers import Fit, Message, WindowManager
 from undrift.bench.sessions import Case
 
 __all__ = ["PROVIDER_CLEAR"]
@@ -36,7 +36,7 @@ def _without(message: Message, old: set[str]) -> Message:
     return {**message, "content": blocks}
 
 
-PROVIDER_CLEAR = Manager(
+PROVIDER_CLEAR = WindowManager(
     "Anthropic clear_tool_uses, simulated",
     "",
     "clear_tool_uses_20250919",

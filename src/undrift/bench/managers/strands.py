@@ -6,7 +6,7 @@ from importlib.metadata import version
 from types import SimpleNamespace
 from typing import Any
 
-from undrift.bench.managers import Fit, Manager, Message, of_package
+from undrift.bench.managers import Fit, Message, WindowManager, of_package
 from undrift.bench.managers.translate import Block, Piece, Translated, given, result, text
 from undrift.bench.sessions import Case
 
@@ -17,7 +17,7 @@ _ANY_NUMBER = 10**9
 """The window in messages: the budget is in tokens, so that an overflow alone makes it act."""
 
 
-def find() -> Manager:
+def find() -> WindowManager:
     """Return the manager. Raises ImportError: it is not installed."""
     manager = of_package(_NAME, "strands.agent.conversation_manager").SlidingWindowConversationManager
     overflow = of_package(_NAME, "strands.types.exceptions").ContextWindowOverflowException
@@ -39,7 +39,7 @@ def find() -> Manager:
         return nullcontext(fit)
 
     how = "reduce_context while over the budget, as after a provider's refusal"
-    return Manager(_NAME, "strands-agents", version("strands-agents"), how, start)
+    return WindowManager(_NAME, "strands-agents", version("strands-agents"), how, start)
 
 
 def _in_strands() -> Translated:

@@ -1,4 +1,4 @@
-"""A history in another library's messages, and back. Pure.
+"""A history in another library's messages, and back.
 
 Law: each message is translated once. A block that the manager left alone comes back as the very object that went in;
 another is read.
