@@ -155,17 +155,35 @@ def cost_part(told: Mapping[str, Any]) -> str:
             _of_native(row, rows.get((name, "auto-native"))),
         ]
         lines.append(f"| {' | '.join(cells)} |")
-    fixed = [rows[name, f"{BUDGET:,}"] for name in prices if (name, f"{BUDGET:,}") in rows]
-    if fixed:
-        dearer = " / ".join(str(row["above"]) for row in fixed)
-        sums = " / ".join(f"{row['sum']:.2f}" for row in fixed)
-        kept = " / ".join(f"{row['survival']:.1%}" for row in fixed)
-        native = f"The last column counts the {fixed[0]['native_sessions']} sessions that their client compacted."
-        if limited := [rows[name, "auto-native"] for name in prices if (name, "auto-native") in rows]:
-            above = " / ".join(str(row["above"]) for row in limited)
-            native += f" At the client's limit, row by row, {above} of them cost more than everything; but everything did not fit there."
-        said = f"A fixed budget of {BUDGET:,}, row by row: {dearer} of {fixed[0]['sessions']} dearer, {sums} for all sessions, {kept} still there."
-        lines += ["", said, native]
+    native = f"The last column counts the {rows[next(iter(prices)), 'auto']['native_sessions']} sessions that their client compacted."
+    if limited := [rows[name, "auto-native"] for name in prices if (name, "auto-native") in rows]:
+        above = " / ".join(str(row["above"]) for row in limited)
+        native += f" At the client's limit, row by row, {above} of them cost more than everything; but everything did not fit there."
+    return "\n".join([*lines, "", native])
+
+
+def budget_price_part(told: Mapping[str, Any]) -> str:
+    """Write what a fixed budget costs against sending everything, at each price, with the worst session of each."""
+    rows = {(row["scenario"], row["budget"]): row for row in told["cost"]["rows"]}
+    budgets = sorted(
+        {budget for _, budget in rows if budget[:1].isdigit()}, key=lambda budget: int(budget.replace(",", ""))
+    )
+    if not budgets:
+        return "No session was priced at a fixed budget."
+    lines = [
+        _source(told, "cost"),
+        "1.00 is the cost of sending everything. Dearer: above 1.00 at the end. Worst session: the highest share at the end.",
+        "On the way: the highest share at any turn of any session. Still there: of what was needed.",
+        "",
+        "| budget | cache, cached token | dearer | all sessions | worst session | on the way | still there |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for budget in budgets:
+        for name, title in _PRICES.items():
+            if (row := rows.get((name, budget))) is not None:
+                shares = " | ".join(f"{row[column]:.2f}" for column in ("sum", "worst", "worst_turn"))
+                dearer = f"{row['above']} of {row['sessions']}"
+                lines.append(f"| {budget} | {title} | {dearer} | {shares} | {row['survival']:.1%} |")
     return "\n".join(lines)
 
 
@@ -189,11 +207,11 @@ def _cell(row: Mapping[str, Any]) -> str:
 PARTS = {"cost": cost_part, "restore": restore_part, "windows": windows_part}
 """The parts that are written from figures, by their names in the comments of README and docs/figures.md."""
 
-PAGES = {"restore-tables": lambda told: restore_tables(told["restore"])}
-"""The same of docs/restore.md."""
+PAGES = {"budget-price": budget_price_part, "restore-tables": lambda told: restore_tables(told["restore"])}
+"""The same of docs/cost.md and docs/restore.md."""
 
 
-WRITTEN = ("README.md", "docs/figures.md", "docs/restore.md")
+WRITTEN = ("README.md", "docs/cost.md", "docs/figures.md", "docs/restore.md")
 """The pages with such parts."""
 
 
@@ -276,7 +294,7 @@ def main(arguments: Sequence[str]) -> int:
     out = _ROOT / "build" / "figures.json"
     out.parent.mkdir(exist_ok=True)
     out.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
-    print("\n\n".join(part(told) for part in PARTS.values()))
+    print("\n\n".join(part(told) for part in (*PARTS.values(), budget_price_part)))
     return 0
 
 

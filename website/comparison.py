@@ -3,6 +3,7 @@
 Law: no cell without its evidence. A cell that we have not checked says so.
 """
 
+import re
 import sys
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -19,7 +20,8 @@ _SOURCE = Path(__file__).with_name("comparison.toml")
 
 _INTRODUCTION = """\
 # Beside other tools
-This page asks six questions of tools for long sessions, one a table. Each cell has its evidence.
+This page asks six questions of tools for long sessions, one a table. Each cell has its evidence. To read about one tool, click its name in the first
+table: all its answers stand together [at the end](#tool-by-tool).
 - **Measured here** leads to our page with the figure and the command.
 - **Our page** says how undrift, or a client that we drive in tests, does it.
 - **Read** leads to the tool's own words, in a stored copy of 2026. It may have changed since, and a claim that was read is not a claim that holds.
@@ -59,12 +61,30 @@ def written() -> str:
             + "\n".join(rows)
             + "\n"
         )
-    return "".join([*parts, _SIDE_BY_SIDE])
+    return "".join([*parts, _SIDE_BY_SIDE, _by_tool(table)])
 
 
 def _tools(tools: Sequence[Mapping[str, Any]]) -> str:
-    rows = [f"| {tool['name']} | {tool['is']} |" for tool in tools]
+    rows = [f"| [{tool['name']}](#{_anchor(tool['name'])}) | {tool['is']} |" for tool in tools]
     return "\n| tool | what it is |\n| --- | --- |\n" + "\n".join(rows) + "\n"
+
+
+def _anchor(heading: str) -> str:
+    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+
+
+def _by_tool(table: Mapping[str, Any]) -> str:
+    """Return the same cells once more, a table for each tool."""
+    parts = ["\n## Tool by tool\nThese are the same answers, a table for each tool.\n"]
+    for tool in table["tool"]:
+        rows = [
+            f"| {question} | {_cell(cell, table['read'])} |"
+            for question, cell in zip(table["questions"], tool["cells"], strict=True)
+        ]
+        parts.append(
+            f"\n### {tool['name']}\n| question | answer | evidence |\n| --- | --- | --- |\n" + "\n".join(rows) + "\n"
+        )
+    return "".join(parts)
 
 
 def _cell(cell: Sequence[str], read: Mapping[str, Mapping[str, str]]) -> str:
