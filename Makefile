@@ -98,7 +98,7 @@ unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all demo figures pictures site site-test plugins setup fmt check test coverage build release release-check release-try lines wheel fuzz properties nightly cost long wires twin exact lance sdk types bench browsers web-test clients billing profiles soak attack floods purge proof powercut faults kills contention flips agents conformance frameworks audit lock secret-rules clean help postgres server-proofs deploy-lint team peers
+.PHONY: all demo figures pictures site site-test plugins setup fmt check test coverage build release release-check release-try lines wheel fuzz properties nightly cost long wires twin exact lance sdk types bench browsers web-test clients billing profiles soak attack floods purge proof powercut faults kills contention flips agents conformance frameworks audit lock secret-rules clean help postgres deploy-lint team peers server-contention server-faults
 
 all: check test  ## check and test (what `make` alone does)
 
@@ -239,8 +239,11 @@ lance: $(LANCE)  ## the tests of every index of vectors, LanceDB's among them
 postgres: $(SELF) $(DEV)  ## the whole behaviour suite, the state machines and the wires' machines over real PostgreSQL servers, POSTGRES="18 16 15"
 	@$(PY) -m tests.stores.postgres.every $(POSTGRES)
 
-server-proofs: $(SELF) $(DEV)  ## what is acknowledged is there: 12 processes, ended connections, a killed server, a relay that cuts, clocks apart
-	$(PY) -m tests.proof.server $(ARGS)
+server-contention: $(SELF) $(DEV)  ## 12 processes on 3 networks, 200 sessions on one server: none lost, doubled or out of place; ARGS=--control for the controls
+	$(PY) -m tests.proof.server_contention $(ARGS)
+
+server-faults: $(SELF) $(DEV)  ## ended connections, a killed server and a relay that cuts: an acknowledged commit is there once; ARGS=--control
+	$(PY) -m tests.proof.server_faults $(ARGS)
 
 sdk: $(SELF) $(DEV)  ## every documented quick start of the SDKs through undrift.wrap, sync and async, 60 turns each, beside the same without it
 	$(PY) -m tests.sdk.full

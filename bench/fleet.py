@@ -161,7 +161,7 @@ def _by_table(shape: Result) -> list[list[str]]:
 
 def _of_one(found: Result) -> list[list[str]]:
     cold, wal, cost = found["cold"], found["wal"], found["statements"]
-    grown, words = found["words_growth"], found["shapes"]["40000"]["words"]
+    grown, indexing = found["words_growth"], found["shapes"]["40000"]["words"]
     http = found["served"]["turn_cpu_ms"] - found["served"]["code_cpu_ms"]
     rows = [
         [
@@ -185,7 +185,7 @@ def _of_one(found: Result) -> list[list[str]]:
         ["index of words: words of an original", f"{grown['words_per_original']:.0f}"],
         ["index of words: bytes of an original", amount(grown["bytes_per_original"], "B")],
         ["the same, ten times as many originals with the same words", amount(grown["bytes_per_original_of_tenfold"], "B")],
-        ["index of words of a session: gateway CPU, server CPU", f"{words['client_ms']:.0f} ms, {words['server_ms']:.0f} ms"],
+        ["index of words of a session: gateway CPU, server CPU", f"{indexing['client_ms']:.0f} ms, {indexing['server_ms']:.0f} ms"],
         ["gateway process: resident", amount(found["process"]["process_bytes"], "B")],
         ["open session: resident", amount(cold["lane_bytes"], "B")],
         ["open session: the engine's own estimate", amount(cold["lane_estimate_bytes"], "B")],

@@ -136,7 +136,7 @@ def sojourns(load: Load, cores: int, arrivals: int, random: Random) -> list[floa
             shared, now_ms = running[0][0], done_ms
             _, number = heapq.heappop(running)
             start_ms, size_ms = begun.pop(number)
-            late[number] = max(0.0, now_ms - start_ms - size_ms)
+            late[number] = max(0.0, round(now_ms - start_ms - size_ms, 6))
     return sorted(wait for number, wait in late.items() if number >= arrivals // 10)
 
 
@@ -246,7 +246,10 @@ def _cold(one: _Session, given: Values) -> float:
 
 
 def _server_load(measured: Measured, shape: Measured, one: _Session, sessions_per_s: float, given: Values) -> Load:
-    """Return the statements of a second, with the CPU that each takes of the server. Sizes are drawn as exponential ones."""
+    """Return the statements of a second, with the CPU that each takes of the server. Sizes are drawn as exponential ones.
+
+    A prune costs what it cost beside the most others: there the server's own writers are counted too.
+    """
     cost, trips = measured["statements"], shape["round_trips"]
     opens = 1 + _cold(one, given)
     quiet_trips = measured["with_affinity"]["quiet_round_trips"] if given["with_affinity"] else trips["quiet"]
@@ -254,7 +257,7 @@ def _server_load(measured: Measured, shape: Measured, one: _Session, sessions_pe
     quiet = max(0.0, (one.turns - one.prunes) * quiet_trips + one.prunes * trips["pruning"] - commits)
     read_ms, prune_ms = (_of_partitions(measured, name, given) for name in ("load", "prune"))
     kinds = (
-        (one.prunes, cost["prune"]["server_ms"] + prune_ms),
+        (one.prunes, max(each["server_ms"] for each in (cost["prune"], *measured["commits"].values())) + prune_ms),
         (one.other_commits, cost["other_commit"]["server_ms"] + (0.0 if given["prepares"] else prune_ms)),
         (quiet + opens * trips["first"], cost["quiet_read"]["server_ms"] + read_ms),
         (opens, cost["load"]["server_ms"] * one.scale),

@@ -59,7 +59,8 @@ def test_each_figure_comes_from_the_measurement():
         changed["shapes"]["40000"]["rows"][name] *= 2
     changed["wal"] = {name: 2 * value for name, value in changed["wal"].items()}
     changed["cold"]["lane_bytes"] *= 2
-    changed["statements"]["prune"]["server_ms"] *= 2
+    for one in (changed["statements"]["prune"], *changed["commits"].values()):
+        one["server_ms"] *= 2
     after = simulate(changed, 100_000, 20)
     assert after["load"]["rows_per_day"] == pytest.approx(2 * before["load"]["rows_per_day"])
     assert after["memory"]["bytes_of_sessions"] == pytest.approx(2 * before["memory"]["bytes_of_sessions"])

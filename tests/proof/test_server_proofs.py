@@ -3,22 +3,23 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-import psycopg
 import pytest
 
-from tests.long_form import sized
-from tests.postgres_server import PostgresServer
-from tests.proof import server_contention, server_faults
-from tests.proof.server_check import Began, History, history, problems
-from tests.proof.server_contention import address
-from tests.proof.server_networks import Network, networks, server_on
-from tests.proof.server_relay import Act, Relay
-from tests.proof.server_workload import weaken
-from tests.stores.on_server import skip_without_server
-from undrift.errors import StoreError
-from undrift.stores.postgres import log
-from undrift.stores.postgres.opening import PostgresEngine
-from undrift.stores.postgres.session_state import SessionState
+psycopg = pytest.importorskip("psycopg", reason="needs the extra `postgres`")
+
+from tests.long_form import sized  # noqa: E402
+from tests.postgres_server import PostgresServer  # noqa: E402
+from tests.proof import server_contention, server_faults  # noqa: E402
+from tests.proof.server_check import Began, History, history, problems  # noqa: E402
+from tests.proof.server_contention import address  # noqa: E402
+from tests.proof.server_networks import Network, networks, server_on  # noqa: E402
+from tests.proof.server_relay import Act, Relay  # noqa: E402
+from tests.proof.server_workload import weaken  # noqa: E402
+from tests.stores.on_server import skip_without_server  # noqa: E402
+from undrift.errors import StoreError  # noqa: E402
+from undrift.stores.postgres import log  # noqa: E402
+from undrift.stores.postgres.opening import PostgresEngine  # noqa: E402
+from undrift.stores.postgres.session_state import SessionState  # noqa: E402
 
 LOOPBACK = Network("127.0.0.1")
 

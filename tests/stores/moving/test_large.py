@@ -37,7 +37,7 @@ print("ended", flush=True)
 
 def fill(folder: Path, size_bytes: int, *, session_bytes: int) -> list[str]:
     """Write sessions with texts that hardly compress; return their names."""
-    names = []
+    names: list[str] = []
     with SqliteStore.open(folder) as store:
         written = 0
         while written < size_bytes:

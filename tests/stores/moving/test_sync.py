@@ -194,16 +194,16 @@ def test_a_purge_reaches_every_machine_and_wins_over_what_was_written_without_kn
             at_ms=21,
             memories=[MemoryUpdate(before, MemoryEntry(**{**_fields(before), "pinned": True}))],
         )
-    purging = fleet.open("a") if where == "a" else OnServer.open(tmp_path)
-    with purging as store:
-        assert store.purge([Aim("original", "s", secret.ref)], BLANK, at_ms=30)
-        assert store.purge([Aim("memory", "s", "m1")], BLANK, at_ms=31)
+    purging: Store = fleet.open("a") if where == "a" else OnServer.open(tmp_path)
+    with purging:
+        assert purging.purge([Aim("original", "s", secret.ref)], BLANK, at_ms=30)
+        assert purging.purge([Aim("memory", "s", "m1")], BLANK, at_ms=31)
     fleet.settle()
     fleet.settle()
     server = agree(fleet)
-    for store in fleet.everywhere().values():
-        with store, pytest.raises(RecallError):
-            store.original(secret.ref)
+    for home in fleet.everywhere().values():
+        with home, pytest.raises(RecallError):
+            home.original(secret.ref)
         assert "secret words" not in repr(server)
     assert server["s"]["operations"][-1] == ("prune", 20)
     for machine in fleet.machines:

@@ -71,7 +71,7 @@ def test_a_recorded_history_gives_the_same_windows_over_both_homes(tmp_path: Pat
     assert to_server(home, server).is_proved
     again = []
     for engine, folder in ((SqliteStore, home), (OnServer, server)):
-        other = Player(engine, folder, budget_tokens=budget)  # type: ignore[arg-type]
+        other = Player(engine, folder, budget_tokens=budget)
         other.now_ms = player.now_ms
         for end in (len(messages) - 4, len(messages) - 2, len(messages)):
             other.history = messages[:end]

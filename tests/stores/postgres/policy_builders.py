@@ -256,8 +256,8 @@ def owner(home: Path) -> Iterator[Any]:
     """Yield a connection that no policy concerns, with the home's schema first."""
     import psycopg
 
-    from undrift.stores.postgres.address import Address
+    from undrift.stores.postgres.address import ServerAddress
 
     with psycopg.connect(server().url(), autocommit=True) as connection:
-        connection.execute(f"SET search_path TO {Address.parsed(address_of(home)).schema}")
+        connection.execute(f"SET search_path TO {ServerAddress.parsed(address_of(home)).schema}")
         yield connection

@@ -236,7 +236,7 @@ def bound_login(home: Path, login: str, person: Scope) -> Iterator[Any]:
     """Yield a connection of a login that is one person, whatever it says."""
     import psycopg
 
-    from undrift.stores.postgres.address import Address
+    from undrift.stores.postgres.address import ServerAddress
 
     with owner(home) as connection:
         connection.execute(f"DROP ROLE IF EXISTS {login}")
@@ -247,7 +247,7 @@ def bound_login(home: Path, login: str, person: Scope) -> Iterator[Any]:
             (login, person.person.encode(), person.organisation.encode()),
         )
     with psycopg.connect(server().url(user=login), autocommit=True) as mine:
-        mine.execute(f"SET search_path TO {Address.parsed(address_of(home)).schema}")
+        mine.execute(f"SET search_path TO {ServerAddress.parsed(address_of(home)).schema}")
         try:
             yield mine
         finally:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from undrift.stores import rows
 from undrift.stores.moving.memories import Key, keyed
 from undrift.stores.moving.proof import Places, Proof, quiet_digest, records_in, session_digests
-from undrift.stores.moving.values import Moment, Numbered, Source
+from undrift.stores.moving.values import LogPlace, Numbered, Source
 
 __all__ = ["digests_of", "places_of", "prove", "times_of"]
 
@@ -67,9 +67,9 @@ def places_of(operations: Sequence[Numbered]) -> dict[str, Places]:
     return found
 
 
-def times_of(operations: Sequence[Numbered]) -> dict[Moment, int]:
+def times_of(operations: Sequence[Numbered]) -> dict[LogPlace, int]:
     """Return the times of operations."""
-    return {Moment(one.session, one.seq): one.at_ms for one in operations}
+    return {LogPlace(one.session, one.seq): one.at_ms for one in operations}
 
 
 def digests_of(home: Source, name: str) -> tuple[list[bytes], frozenset[bytes]]:

@@ -12,7 +12,7 @@ import apsw
 from undrift.stores import rows
 from undrift.stores.memories import MEMORY_COLUMNS, memory_from
 from undrift.stores.moving.file_rows import BACK, Interval, intervals
-from undrift.stores.moving.values import Moment, MovedLine, MovedMemory, MovedVersion, Span
+from undrift.stores.moving.values import LogPlace, MovedLine, MovedMemory, MovedVersion, Span
 
 __all__ = ["lines_of", "memories_of", "moments_of", "other_embedders"]
 
@@ -34,16 +34,16 @@ _EMBEDDERS = """SELECT e.key, CAST(e.id AS BLOB), e.dimension, (SELECT count(*) 
     (SELECT coalesce(max(entry), 0) FROM memory_vectors v WHERE v.embedder = e.key) FROM memory_embedders e"""
 
 
-def moments_of(connection: apsw.Connection) -> list[Moment]:
+def moments_of(connection: apsw.Connection) -> list[LogPlace]:
     """Return the operations at which memories changed or could change, oldest first."""
     found: Iterable[Any] = connection.execute(_MOMENTS)
-    return [Moment(rows.text_from(bytes(name)), seq) for seq, name in found]
+    return [LogPlace(rows.text_from(bytes(name)), seq) for seq, name in found]
 
 
 def memories_of(connection: apsw.Connection) -> list[MovedMemory]:
     """Return every memory, in the order of their first versions. Raises StoreCorrupt."""
     listed_acts: Iterable[Any] = connection.execute(_ACTS)
-    acts = {seq: (bytes(kind), Moment(rows.text_from(bytes(name)), seq)) for seq, kind, name in listed_acts}
+    acts = {seq: (bytes(kind), LogPlace(rows.text_from(bytes(name)), seq)) for seq, kind, name in listed_acts}
     gaps: dict[int, list[tuple[int, int]]] = defaultdict(list)
     listed: Iterable[Any] = connection.execute(_GAPS)
     for number, closed, opened in listed:
@@ -57,7 +57,7 @@ def memories_of(connection: apsw.Connection) -> list[MovedMemory]:
 
 
 def _versions(
-    found: Sequence[tuple[rows.Row, list[Interval]]], acts: Mapping[int, tuple[bytes, Moment]]
+    found: Sequence[tuple[rows.Row, list[Interval]]], acts: Mapping[int, tuple[bytes, LogPlace]]
 ) -> tuple[MovedVersion, ...]:
     """Return what operations found_versions of one memory. `acts`: the kind and the moment of each operation."""
     alive = {one.start for _, spans in found for one in spans if not one.is_empty}

@@ -45,7 +45,7 @@ _PLACES = """SELECT from_seq, number, segment, place FROM originals
 _PLAIN = f"SELECT {ORIGINAL_COLUMNS} FROM originals WHERE number = ?"  # noqa: S608 - constants of ours
 
 
-class _Rows(NamedTuple):
+class _SessionRows(NamedTuple):
     kind: Kind
     name: str
     columns: str
@@ -79,13 +79,13 @@ def _document(row: rows.Row) -> object:
 
 
 _TABLES = (
-    _Rows(Kind.KEPT, "originals", ORIGINAL_COLUMNS, original_from, lambda row: (row[4], row[2]), " AND source <> 'window'"),
-    _Rows(Kind.DECISION, "decisions", DECISION_COLUMNS, lambda row: decision_from((*row, None)), _decision_key),
-    _Rows(Kind.TASK, "tasks", TASK_COLUMNS, task_from, lambda row: (row[3],)),
-    _Rows(Kind.TAG, "tags", TAG_COLUMNS, tag_from, lambda row: (row[3],)),
-    _Rows(Kind.FACT, "facts", FACT_COLUMNS, fact_from, lambda row: (b"%d" % row[3],)),
-    _Rows(Kind.RUN, "run_records", RUN_COLUMNS, run_from, lambda row: (row[3],)),
-    _Rows(Kind.DOCUMENT, "documents", f"{DOCUMENT_COLUMNS}, content", _document, lambda row: (row[3], row[4])),
+    _SessionRows(Kind.KEPT, "originals", ORIGINAL_COLUMNS, original_from, lambda row: (row[4], row[2]), " AND source <> 'window'"),
+    _SessionRows(Kind.DECISION, "decisions", DECISION_COLUMNS, lambda row: decision_from((*row, None)), _decision_key),
+    _SessionRows(Kind.TASK, "tasks", TASK_COLUMNS, task_from, lambda row: (row[3],)),
+    _SessionRows(Kind.TAG, "tags", TAG_COLUMNS, tag_from, lambda row: (row[3],)),
+    _SessionRows(Kind.FACT, "facts", FACT_COLUMNS, fact_from, lambda row: (b"%d" % row[3],)),
+    _SessionRows(Kind.RUN, "run_records", RUN_COLUMNS, run_from, lambda row: (row[3],)),
+    _SessionRows(Kind.DOCUMENT, "documents", f"{DOCUMENT_COLUMNS}, content", _document, lambda row: (row[3], row[4])),
 )  # fmt: skip
 
 
@@ -178,7 +178,7 @@ def _packed(row: rows.Row) -> PackedOriginal:
     )
 
 
-def _versions(connection: apsw.Connection, table: _Rows, session: str | bytes) -> Iterator[_RowVersion]:
+def _versions(connection: apsw.Connection, table: _SessionRows, session: str | bytes) -> Iterator[_RowVersion]:
     gaps: dict[int, list[tuple[int, int]]] = defaultdict(list)
     listed: Iterable[Any] = connection.execute(_GAPS.format(table=table.name), (session,)).fetchall()
     for number, closed, opened in listed:

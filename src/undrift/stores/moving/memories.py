@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from undrift.stores.moving.proof import Times
-from undrift.stores.moving.values import Moment, MovedMemory, MovedVersion, Span
+from undrift.stores.moving.values import LogPlace, MovedMemory, MovedVersion, Span
 from undrift.stores.timeline import stretches
 
 __all__ = ["Key", "Rewind", "keyed", "moments_of", "with_spans"]
@@ -28,7 +28,7 @@ class Key(NamedTuple):
 class Rewind(NamedTuple):
     """A rewind, and the operation of its session that it went back to."""
 
-    at: Moment
+    at: LogPlace
     to: int
 
 
@@ -47,8 +47,8 @@ def with_spans(
     before: MovedMemory,
     lacking: Iterable[MovedVersion],
     rewinds: Iterable[Rewind],
-    order: Callable[[Moment], int],
-    is_old: Callable[[Moment], bool],
+    order: Callable[[LogPlace], int],
+    is_old: Callable[[LogPlace], bool],
 ) -> MovedMemory:
     """Return a memory of a home with versions that it lacked, and with the times in which each is active there.
 
@@ -62,7 +62,7 @@ def with_spans(
     """
     placed = sorted((*before.versions, *lacking), key=lambda one: order(one.at))
     sessions = {one.at.session for one in placed}
-    points: list[tuple[int, int, Moment, Rewind | None]] = [
+    points: list[tuple[int, int, LogPlace, Rewind | None]] = [
         (order(one.at), number, one.at, None) for number, one in enumerate(placed)
     ]
     points += [(order(one.at), -1, one.at, one) for one in rewinds if one.at.session in sessions]
@@ -85,14 +85,14 @@ class _Timeline:
         self._spans: dict[int, list[Span]] = {}
         self._moves: dict[str, list[tuple[int, int]]] = defaultdict(list)
         self._seen = 0
-        self._active, self._since = -1, Moment("", 0)
+        self._active, self._since = -1, LogPlace("", 0)
         spans = {one.at: one.spans for one in before.versions}
         for number, one in enumerate(placed):
             self._spans[number] = list(spans.get(one.at, ()))
             if self._spans[number] and self._spans[number][-1].end is None:
                 self._active, self._since = number, self._spans[number].pop().start
 
-    def add(self, number: int, moment: Moment, back: Rewind | None, *, is_known: bool) -> None:
+    def add(self, number: int, moment: LogPlace, back: Rewind | None, *, is_known: bool) -> None:
         """Add a version by its number, or a rewind. `is_known`: what it made is there."""
         if back is None:
             self._seen, chosen = number + 1, number
@@ -110,12 +110,12 @@ class _Timeline:
         self._end(None)
         return tuple(one._replace(spans=tuple(self._spans.get(number, ()))) for number, one in enumerate(self._placed))
 
-    def _end(self, moment: Moment | None) -> None:
+    def _end(self, moment: LogPlace | None) -> None:
         if self._active >= 0:
             self._spans.setdefault(self._active, []).append(Span(self._since, moment))
 
 
-def moments_of(memory: MovedMemory) -> Iterator[Moment]:
+def moments_of(memory: MovedMemory) -> Iterator[LogPlace]:
     """Yield the operations at which a memory changed."""
     for version in memory.versions:
         yield version.at

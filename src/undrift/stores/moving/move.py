@@ -20,7 +20,7 @@ from undrift.stores.moving.comparing import digests_of, places_of, prove, times_
 from undrift.stores.moving.memories import Key, Rewind, keyed, moments_of, with_spans
 from undrift.stores.moving.numbers import renumbered, renumbered_memory
 from undrift.stores.moving.proof import Places, Proof, Times, quiet_digest, session_digests
-from undrift.stores.moving.values import Moment, MovedMemory, MovedOperation, Source, Span, Target
+from undrift.stores.moving.values import LogPlace, MovedMemory, MovedOperation, Source, Span, Target
 
 __all__ = ["Move", "Tell", "move"]
 
@@ -114,7 +114,7 @@ class _Mover:
         self._same = same
         self._done = Move()
         self._sessions: dict[str, _Session] = {}
-        self._there: set[Moment] = set()
+        self._there: set[LogPlace] = set()
         self._numbers: Mapping[str, Mapping[int, int]] = {}
 
     def run(self, *, proves: bool) -> Move:
@@ -167,17 +167,17 @@ class _Mover:
         there_are = there.numbered()
         own, other = places_of(operations), places_of(there_are)
         known = {
-            Moment(name, places.seq_of(place)): other[name].seq_of(place)
+            LogPlace(name, places.seq_of(place)): other[name].seq_of(place)
             for name, places in own.items()
             for place in range(1, min(len(places), self._sessions[name].here) + 1)
         }
-        self._there = {Moment(one.session, one.seq) for one in there_are}
+        self._there = {LogPlace(one.session, one.seq) for one in there_are}
         in_use = {one.seq for one in self._there}
         least = max((_recorded(one) for one in memories), default=0)
         moments = self._source.moments()
         self._numbers = self._target.numbers(operations, moments, known, in_use, least)
         placed = [
-            Moment(one.session, self._numbers[one.session][one.seq]) if one.session in self._sessions else None
+            LogPlace(one.session, self._numbers[one.session][one.seq]) if one.session in self._sessions else None
             for one in moments
         ]
         base = self._target.prepare(placed, self._noted(moments))
@@ -233,7 +233,7 @@ class _Mover:
         times = times_of(self._source.numbered())
         new: list[MovedMemory] = []
         fine: dict[str, set[Key] | None] = {}
-        known: dict[str, set[Moment]] = {}
+        known: dict[str, set[LogPlace]] = {}
         for one in memories:
             known_one = here.get(one.id, MovedMemory(one.id, ()))
             own, found = keyed(one, times), keyed(known_one, others)
@@ -274,7 +274,7 @@ class _Mover:
         name = rows.text_from(session)
         return name in self._sessions or not any(repr(name[:80]) in one for one in self._done.conflicts)
 
-    def _noted(self, moments: Sequence[Moment]) -> int | None:
+    def _noted(self, moments: Sequence[LogPlace]) -> int | None:
         if self._folder is None:
             return None
         try:
@@ -283,7 +283,7 @@ class _Mover:
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
-    def _note(self, moments: Sequence[Moment], base: int) -> None:
+    def _note(self, moments: Sequence[LogPlace], base: int) -> None:
         if self._folder is not None:
             with suppress(OSError):
                 text = json.dumps({"moments": _named(moments), "base": base})
@@ -300,7 +300,7 @@ def _at_known(memory: MovedMemory, known: MovedMemory, times: Times) -> MovedMem
     """Return a memory at the operations by which a home knows it: a fork has copies of those of its session."""
     by_time = {times[one]: one for one in moments_of(known)}
 
-    def at(moment: Moment) -> Moment:
+    def at(moment: LogPlace) -> LogPlace:
         return by_time.get(times[moment], moment)
 
     versions = (
@@ -330,5 +330,5 @@ def _recorded(memory: MovedMemory) -> int:
     return memory_from((0, digest, session, name, scope, owner, text)).seq
 
 
-def _named(moments: Sequence[Moment]) -> str:
+def _named(moments: Sequence[LogPlace]) -> str:
     return hashlib.sha256(json.dumps([list(one) for one in moments]).encode("ascii")).hexdigest()

@@ -10,15 +10,15 @@ from dataclasses import replace
 from typing import Any
 
 from undrift.stores.moving.proof import GOES_BACK, MOVES
-from undrift.stores.moving.values import Moment, MovedMemory, MovedOperation, Numbered, Span
+from undrift.stores.moving.values import LogPlace, MovedMemory, MovedOperation, Numbered, Span
 
 __all__ = ["numbers_in_file", "renumbered", "renumbered_memory"]
 
 
 def numbers_in_file(
     operations: Iterable[Numbered],
-    moments: Sequence[Moment],
-    known: Mapping[Moment, int],
+    moments: Sequence[LogPlace],
+    known: Mapping[LogPlace, int],
     in_use: Collection[int],
     least: int = 0,
 ) -> dict[str, dict[int, int]]:
@@ -42,7 +42,7 @@ def numbers_in_file(
         set()
     )  # sessions of which an earlier operation gets a new number, greater than all that are kept
     for one in sorted(every, key=lambda operation: operation.seq):
-        number = known.get(Moment(one.session, one.seq))
+        number = known.get(LogPlace(one.session, one.seq))
         is_free = one.seq not in used and one.seq > last[one.session] and one.session not in renumbering
         if number is None and main and one.origin == main and is_free:
             number = one.seq
@@ -74,8 +74,8 @@ def renumbered(one: MovedOperation, numbers: Mapping[int, int]) -> MovedOperatio
 def renumbered_memory(one: MovedMemory, numbers: Mapping[str, Mapping[int, int]]) -> MovedMemory:
     """Return a memory whose moments have their new numbers."""
 
-    def new(moment: Moment) -> Moment:
-        return Moment(moment.session, numbers[moment.session][moment.seq])
+    def new(moment: LogPlace) -> LogPlace:
+        return LogPlace(moment.session, numbers[moment.session][moment.seq])
 
     versions = (
         version._replace(
@@ -99,12 +99,12 @@ def _main_origin(every: Iterable[Numbered]) -> bytes:
     return max(counts, key=lambda origin: (counts[origin], origin), default=b"")
 
 
-def _in_order(rest: Sequence[Numbered], moments: Collection[Moment]) -> list[Numbered]:
+def _in_order(rest: Sequence[Numbered], moments: Collection[LogPlace]) -> list[Numbered]:
     """Return operations in one order over all sessions, which keeps that of each session."""
     latest: dict[str, int] = defaultdict(int)
     placed = []
     for one in rest:  # ascending numbers, so each session is in its order
         latest[one.session] = max(latest[one.session], one.at_ms)
-        is_moment = Moment(one.session, one.seq) in moments
+        is_moment = LogPlace(one.session, one.seq) in moments
         placed.append(((one.clock, not is_moment, latest[one.session], one.session, one.seq), one))
     return [one for _, one in sorted(placed, key=lambda pair: pair[0])]

@@ -14,16 +14,16 @@ from typing import Any
 import msgspec
 
 from undrift.stores import rows
-from undrift.stores.moving.values import Moment, MovedMemory, MovedOperation, MovedReading, MovedVersion
+from undrift.stores.moving.values import LogPlace, MovedMemory, MovedOperation, MovedReading, MovedVersion
 from undrift.stores.postgres.events import COUNTED_AS, Kind
 
 __all__ = [
     "GOES_BACK",
     "MOVES",
-    "QUIET",
-    "Times",
     "Places",
     "Proof",
+    "QUIET",
+    "Times",
     "operation_digest",
     "quiet_digest",
     "records_in",
@@ -96,7 +96,7 @@ class Proof:
         self._put(f"readings {name}", *digests)
         self.counts["readings"] += len(digests)
 
-    def add_memory(self, one: MovedMemory, times: "Times", only: Collection[Moment] | None = None) -> None:
+    def add_memory(self, one: MovedMemory, times: "Times", only: Collection[LogPlace] | None = None) -> None:
         """Add a memory.
 
         Args:
@@ -128,7 +128,7 @@ class Proof:
         self._parts[name] = hashlib.sha256(b"".join(digests)).digest()
 
 
-Times = Mapping[Moment, int]
+Times = Mapping[LogPlace, int]
 """The times of operations, in Unix milliseconds: by them a version of a memory is known in any home."""
 
 

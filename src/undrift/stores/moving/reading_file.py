@@ -19,7 +19,7 @@ from undrift.stores.connection import connect, prepare_file
 from undrift.stores.moving.file_memories import lines_of, memories_of, moments_of, other_embedders
 from undrift.stores.moving.file_rows import check_active, events_of, original_event, originals_of
 from undrift.stores.moving.values import (
-    Moment,
+    LogPlace,
     MovedLine,
     MovedMark,
     MovedMemory,
@@ -109,12 +109,14 @@ class FileSource:
             for name, seq, at, kind in found
         ]
 
-    def moments(self) -> Sequence[Moment]:
+    def moments(self) -> Sequence[LogPlace]:
         return self._moments
 
-    def rewinds(self) -> list[tuple[Moment, int]]:
+    def rewinds(self) -> list[tuple[LogPlace, int]]:
         found = self._read(_REWINDS)
-        return [(Moment(rows.text_from(bytes(name)), seq), to if isinstance(to, int) else 0) for name, seq, to in found]
+        return [
+            (LogPlace(rows.text_from(bytes(name)), seq), to if isinstance(to, int) else 0) for name, seq, to in found
+        ]
 
     def memories(self) -> Iterator[MovedMemory]:
         return iter(memories_of(self._open))

@@ -12,7 +12,7 @@ from undrift.errors import StoreCorrupt
 from undrift.stores import rows
 from undrift.stores.moving.file_rows import original_event
 from undrift.stores.moving.values import (
-    Moment,
+    LogPlace,
     MovedLine,
     MovedMark,
     MovedMemory,
@@ -103,12 +103,12 @@ class ServerSource:
             for name, seq, clock, at_ms, kind, token in found
         ]
 
-    def moments(self) -> Sequence[Moment]:
+    def moments(self) -> Sequence[LogPlace]:
         return list(self.clocks.values())
 
-    def rewinds(self) -> list[tuple[Moment, int]]:
+    def rewinds(self) -> list[tuple[LogPlace, int]]:
         found = self._read(_REWINDS, self._home.project, *self._whose)
-        return [(Moment(rows.text_from(bytes(name)), seq), target) for name, seq, target in found]
+        return [(LogPlace(rows.text_from(bytes(name)), seq), target) for name, seq, target in found]
 
     def memories(self) -> Iterator[MovedMemory]:
         spans: dict[tuple[int, int], list[Span]] = defaultdict(list)
@@ -127,7 +127,7 @@ class ServerSource:
                 by_name[bytes(name)] = None  # others wrote to it: it stays theirs
                 continue
             row = None if record is None else sealed_row(self._home, bytes(name), record)
-            at = Moment(rows.text_from(bytes(session)), seq)
+            at = LogPlace(rows.text_from(bytes(session)), seq)
             versions.append(MovedVersion(at, bytes(act), row, tuple(spans.get((clock, part), ()))))
         self._foreign = sum(one is None for one in by_name.values())
         yield from (MovedMemory(rows.text_from(name), tuple(one)) for name, one in by_name.items() if one)
@@ -168,11 +168,11 @@ class ServerSource:
     _foreign = 0
 
     @cached_property
-    def clocks(self) -> dict[int, Moment]:
+    def clocks(self) -> dict[int, LogPlace]:
         """The moments by the clock to which each moved the project's memories."""
         project = self._home.project
         found = self._read(_MOMENTS, project, project, *self._whose)
-        return {clock: Moment(rows.text_from(bytes(name)), seq) for clock, name, seq in found}
+        return {clock: LogPlace(rows.text_from(bytes(name)), seq) for clock, name, seq in found}
 
     @cached_property
     def _order(self) -> list[int]:

@@ -11,12 +11,22 @@ from undrift.stores.packing import PackedOriginal
 from undrift.stores.postgres.session_state import LoggedOperation
 
 __all__ = [
-    "Moment", "MovedLine", "MovedMark", "MovedMemory", "MovedOperation", "MovedReading", "MovedVersion", "Numbered", "SessionHead",
-    "Source", "Span", "Target",
+    "LogPlace",
+    "MovedLine",
+    "MovedMark",
+    "MovedMemory",
+    "MovedOperation",
+    "MovedReading",
+    "MovedVersion",
+    "Numbered",
+    "SessionHead",
+    "Source",
+    "Span",
+    "Target",
 ]  # fmt: skip
 
 
-class Moment(NamedTuple):
+class LogPlace(NamedTuple):
     """One operation, by its session and its number."""
 
     session: str
@@ -91,8 +101,8 @@ class MovedMark(NamedTuple):
 class Span(NamedTuple):
     """A time in which a version was active: from one moment until another. No end: it still is."""
 
-    start: Moment
-    end: Moment | None
+    start: LogPlace
+    end: LogPlace | None
 
 
 class MovedVersion(NamedTuple):
@@ -104,7 +114,7 @@ class MovedVersion(NamedTuple):
         spans: When this version was active, oldest first.
     """
 
-    at: Moment
+    at: LogPlace
     act: bytes
     row: tuple[Any, ...] | None
     spans: tuple[Span, ...] = ()
@@ -151,11 +161,11 @@ class Source(Protocol):
         """Return all operations as far as their numbers are concerned."""
         ...
 
-    def moments(self) -> Sequence[Moment]:
+    def moments(self) -> Sequence[LogPlace]:
         """Return the operations at which memories changed or could change, oldest first."""
         ...
 
-    def rewinds(self) -> Sequence[tuple[Moment, int]]:
+    def rewinds(self) -> Sequence[tuple[LogPlace, int]]:
         """Return the rewinds and the undone ones, oldest first, each with the number that it went back to."""
         ...
 
@@ -194,8 +204,8 @@ class Target(Protocol):
     def numbers(
         self,
         operations: Sequence[Numbered],
-        moments: Sequence[Moment],
-        known: Mapping[Moment, int],
+        moments: Sequence[LogPlace],
+        known: Mapping[LogPlace, int],
         in_use: Collection[int],
         least: int,
     ) -> Mapping[str, Mapping[int, int]]:
@@ -209,7 +219,7 @@ class Target(Protocol):
         """
         ...
 
-    def prepare(self, moments: Sequence[Moment | None], base: int | None) -> int | None:
+    def prepare(self, moments: Sequence[LogPlace | None], base: int | None) -> int | None:
         """Give moments their places in time; None: an operation that does not come along.
 
         `base`: the result for the same moments, of a move that was killed. None: there was none.
@@ -227,12 +237,12 @@ class Target(Protocol):
         """
         ...
 
-    def order(self, moment: Moment) -> int:
+    def order(self, moment: LogPlace) -> int:
         """Return the place of an operation in this home's time."""
         ...
 
     def put_memories(
-        self, memories: Sequence[MovedMemory], lines: Iterable[MovedLine], known: Mapping[str, Collection[Moment]]
+        self, memories: Sequence[MovedMemory], lines: Iterable[MovedLine], known: Mapping[str, Collection[LogPlace]]
     ) -> None:
         """Write memories as they are to be, all or none; `known`: the operations of the versions that are here, by id."""
         ...

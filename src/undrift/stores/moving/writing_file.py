@@ -31,7 +31,7 @@ from undrift.stores.moving.numbers import numbers_in_file
 from undrift.stores.moving.reading_file import FileSource
 from undrift.stores.moving.replacing import NewSession, forget_memories, replace_session
 from undrift.stores.moving.values import (
-    Moment,
+    LogPlace,
     MovedLine,
     MovedMark,
     MovedMemory,
@@ -83,14 +83,14 @@ class FileTarget:
     def numbers(
         self,
         operations: Sequence[Numbered],
-        moments: Sequence[Moment],
-        known: Mapping[Moment, int],
+        moments: Sequence[LogPlace],
+        known: Mapping[LogPlace, int],
         in_use: Collection[int],
         least: int,
     ) -> Mapping[str, Mapping[int, int]]:
         return numbers_in_file(operations, moments, known, in_use, least)
 
-    def prepare(self, moments: Sequence[Moment | None], base: int | None) -> int | None:  # noqa: ARG002
+    def prepare(self, moments: Sequence[LogPlace | None], base: int | None) -> int | None:  # noqa: ARG002
         """Do nothing: here an operation's number is its place in time."""
         return base
 
@@ -114,14 +114,14 @@ class FileTarget:
             write_session(connection, name, operations, readings, last)
         self._note()
 
-    def order(self, moment: Moment) -> int:
+    def order(self, moment: LogPlace) -> int:
         return moment.seq
 
     def put_memories(
         self,
         memories: Sequence[MovedMemory],
         lines: Iterable[MovedLine],
-        known: Mapping[str, Collection[Moment]],  # noqa: ARG002 - a memory is written again as a whole
+        known: Mapping[str, Collection[LogPlace]],  # noqa: ARG002 - a memory is written again as a whole
     ) -> None:
         connection, wanted = self._connection, {one.id: one for one in memories}
         with self._as_ours("the memories"), transaction(connection):

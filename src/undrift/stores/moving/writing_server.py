@@ -19,7 +19,7 @@ from undrift.stores.memory_values import content_digest
 from undrift.stores.moving.reading_server import ServerSource
 from undrift.stores.moving.server_sessions import replace_session, write_session
 from undrift.stores.moving.values import (
-    Moment,
+    LogPlace,
     MovedLine,
     MovedMark,
     MovedMemory,
@@ -69,7 +69,7 @@ class ServerTarget:
     def __init__(self, home: Home) -> None:
         self._home = home
         self._clocks: Sequence[int] = (0,)  # after each number of moments
-        self._clock_of: Mapping[Moment, int] = {}
+        self._clock_of: Mapping[LogPlace, int] = {}
 
     def source(self) -> ServerSource:
         """Return the same scope to be read."""
@@ -78,8 +78,8 @@ class ServerTarget:
     def numbers(
         self,
         operations: Sequence[Numbered],
-        moments: Sequence[Moment],  # noqa: ARG002 - a session has its own row of numbers here, as below
-        known: Mapping[Moment, int],
+        moments: Sequence[LogPlace],  # noqa: ARG002 - a session has its own row of numbers here, as below
+        known: Mapping[LogPlace, int],
         in_use: Collection[int],  # noqa: ARG002
         least: int,  # noqa: ARG002
     ) -> dict[str, dict[int, int]]:
@@ -94,7 +94,7 @@ class ServerTarget:
                 found[one.session][one.seq] = last[one.session] = number
         return found
 
-    def prepare(self, moments: Sequence[Moment | None], base: int | None) -> int | None:
+    def prepare(self, moments: Sequence[LogPlace | None], base: int | None) -> int | None:
         """Move the project's clock past the moments that are new, so that no other process takes their places."""
         there = {one: clock for clock, one in self.source().clocks.items()}
         if base is None and any(one not in there for one in moments if one is not None):
@@ -130,11 +130,11 @@ class ServerTarget:
             given = (first, *stream) if first is not None else ()
             write_session(connection, home, state, given, readings, self._clocks)
 
-    def order(self, moment: Moment) -> int:
+    def order(self, moment: LogPlace) -> int:
         return self._clock_of[moment]
 
     def put_memories(
-        self, memories: Sequence[MovedMemory], lines: Iterable[MovedLine], known: Mapping[str, Collection[Moment]]
+        self, memories: Sequence[MovedMemory], lines: Iterable[MovedLine], known: Mapping[str, Collection[LogPlace]]
     ) -> None:
         home, ids = self._home, [rows.raw(one.id) for one in memories]
         with home.server.transaction(home.caller) as connection:
@@ -197,7 +197,7 @@ class _Versions:
         self,
         connection: psycopg.Connection[Any],
         home: Home,
-        clocks: Mapping[Moment, int],
+        clocks: Mapping[LogPlace, int],
         sessions: Mapping[str, int],
     ) -> None:
         self._connection = connection
@@ -205,7 +205,7 @@ class _Versions:
         self._clocks = clocks
         self._sessions = sessions
 
-    def put(self, memories: Sequence[MovedMemory], known: Mapping[str, Collection[Moment]]) -> int:
+    def put(self, memories: Sequence[MovedMemory], known: Mapping[str, Collection[LogPlace]]) -> int:
         """Write the versions that are not known, and all spans; return the greatest `seq` of a memory."""
         home, who = self._home, (self._home.caller.organisation, self._home.caller.person)
         events: list[tuple[Any, ...]] = []

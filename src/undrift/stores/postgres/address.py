@@ -96,6 +96,3 @@ def with_owner(home: str | os.PathLike[str], owner: Scope) -> str:
 def is_address(home: str | os.PathLike[str]) -> bool:
     """Tell whether a home is on a server."""
     return os.fspath(home).startswith(_SCHEMES)
-
-
-Address = ServerAddress

@@ -146,7 +146,9 @@ class DatabaseServer:
             psycopg.connect(self.address.url, connect_timeout=2).close()
         except psycopg.Error as error:
             return f"{str(error).strip():.300}; start the server, or check the address"
-        return "all are in use; raise undrift_connections in the address"
+        return (
+            "all are in use, or the server has just come back: try again, or raise undrift_connections in the address"
+        )
 
     @contextmanager
     def _translated(self) -> Iterator[None]:

@@ -8,6 +8,7 @@ import os
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, TypeVar
 
 from undrift.errors import InputError, StoreBusy, StoreError
@@ -28,6 +29,7 @@ from undrift.stores.postgres.finding import forget_words, index_some
 from undrift.stores.postgres.log import Append, Home, appended
 from undrift.stores.postgres.memories import ServerMemories
 from undrift.stores.postgres.memory_search import ServerMemorySearch
+from undrift.stores.postgres.nearest import ServerVectors
 from undrift.stores.postgres.originals import ServerOriginals
 from undrift.stores.postgres.purging import ServerPurge
 from undrift.stores.postgres.session_state import SessionState
@@ -262,10 +264,11 @@ class PostgresStore(ServerOriginals, ServerPurge, Closing):
     # ------------------------------------------------------------------------------------------------------ memories
 
     def search_memories(self, embedder: Embedder | None = None, index: str = "exact") -> ServerMemorySearch:
-        """Return the search of memories; the index is in this process, and LanceDB has none of a server's."""
+        """Return the search of memories; the index is in this process, and with pgvector the server nominates vectors."""
         key = ("" if embedder is None else embedder.id, index)
         if key not in self._searches:
-            self._searches[key] = ServerMemorySearch(lambda: self._home, self.memories, embedder)
+            making = partial(ServerVectors, home=lambda: self._home) if index == "pgvector" else None
+            self._searches[key] = ServerMemorySearch(lambda: self._home, self.memories, embedder, making)
         found = self._searches[key]
         found.embedder = embedder
         return found
