@@ -81,11 +81,11 @@ def test_parts_add_up_to_the_whole():
 
 
 def test_every_assumption_counts():
-    before = simulate(MEASURED, 100_000, 20)
+    before = simulate(MEASURED, 9_000, 20)
     flags = {"with_affinity": 0.0, "prepares": 0.0, "words_growth": 1.0}
     for name, one in ASSUMED.items():
         value = flags.get(name, one.value * (0.01 if name.endswith("_wait_ms") else 0.5))
-        after = simulate(MEASURED, 100_000, 20, changed={name: value})
+        after = simulate(MEASURED, 9_000, 20, changed={name: value})
         assert after != before, f"{name} changes nothing"
 
 

@@ -23,11 +23,14 @@ from undrift.stores.postgres.session_state import LoggedOperation, SessionState
 
 __all__ = ["Append", "Home", "NEW_SESSION", "appended", "events_place", "loaded", "original_place", "payload_place"]
 
-_LOAD = """SELECT s.number, s.month::text, s.last_seq, s.epoch, s.key, o.seq, o.kind, o.at_ms, o.record_sha256, o.payload,
+_LOAD_TEXT = """SELECT s.number, s.month::text, s.last_seq, s.epoch, s.key, o.seq, o.kind, o.at_ms, o.record_sha256, o.payload,
         o.events, o.clock, o.token
     FROM sessions s LEFT JOIN operations o ON o.month = s.month AND o.session = s.number
-        AND o.seq > CASE WHEN s.epoch = %s THEN %s ELSE 0 END
+        AND o.seq > CASE WHEN s.epoch = %s THEN %s ELSE 0 END{month}
     WHERE s.project = %s AND s.person = %s AND s.name = %s ORDER BY o.seq"""
+_LOAD = _LOAD_TEXT.format(month="")
+_LOAD_OF_MONTH = _LOAD_TEXT.format(month=" AND o.month = %s::date")
+"""With the month as a value the server plans and locks one partition: with 1,200 of them it took 288 ms to plan a read."""
 NEW_SESSION = """INSERT INTO sessions(organisation, person, project, name, month, first_at_ms, last_at_ms, key)
     VALUES(%s, %s, %s, %s, ensure_month(date_trunc('month', now() AT TIME ZONE 'utc')::date), %s, %s, %s)
     ON CONFLICT (project, person, name) DO NOTHING"""
@@ -113,12 +116,15 @@ def loaded(home: Home, name: str, known: SessionState | None = None) -> SessionS
 
     Raises StoreCorrupt: an operation does not match its SHA-256.
     """
-    epoch, last = (known.epoch, known.last_seq) if known is not None else (-1, 0)
+    epoch, last, in_month = (known.epoch, known.last_seq, known.month or None) if known is not None else (-1, 0, None)
     values = (epoch, last, home.project, home.caller.person, rows.raw(name))
-    (found,) = home.server.read(home.caller, (_LOAD, values))
+    sql, more = (_LOAD, ()) if in_month is None else (_LOAD_OF_MONTH, (in_month,))
+    (found,) = home.server.read(home.caller, (sql, (*values[:2], *more, *values[2:])))
     if not found:
         return SessionState(name)
     number, month, _, now, key = found[0][:5]
+    if known is not None and in_month is not None and (number, month) != (known.number, in_month):
+        return loaded(home, name)  # it was dropped with its month, and began again
     if known is None or known.epoch != now or known.number != number:
         known = SessionState(name, number, month, home.seal.open(bytes(key), b"session"), now)
     seal = home.session_seal(known)
