@@ -253,9 +253,9 @@ def _lines(value: Mapping[str, Any]) -> Iterator[str]:
             for one in value["managers"]
         ),
     )
-    yield from (f"NOT RUN: {reason}" for reason in value["not_run"])
-    yield from (f"ABSENT: {reason}" for reason in value["absent"])
-    yield from (f"FAILED: {name} in {reason}" for name, reason in value["failed"].items())
+    yield from (f"- NOT RUN: {reason}" for reason in value["not_run"])
+    yield from (f"- ABSENT: {reason}" for reason in value["absent"])
+    yield from (f"- FAILED: {name} in {reason}" for name, reason in value["failed"].items())
     yield ""
 
 
