@@ -30,7 +30,8 @@ VERSIONS = FIXTURES / "versions.json"
 _MOST_WORDS = 5
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _TAG = re.compile(r"\s*<[\w-]+>\n?")
-_SAID = re.compile("|".join(map(re.escape, sorted(SENTENCES, key=len, reverse=True))))
+_MASK = r"\[\d+ characters of the client\]"
+_SAID = re.compile("|".join([*map(re.escape, sorted(SENTENCES, key=len, reverse=True)), _MASK]))
 _DEFINES = ("inputSchema", "input_schema", "parameters")
 _TIME_OUT_S = 300
 
@@ -114,7 +115,7 @@ def masked(text: str) -> str:
 
 def _masked(value: Any) -> Any:
     if isinstance(value, str):
-        return "".join(_pieces(value))
+        return _json_in_text(value) or "".join(_pieces(value))
     if isinstance(value, list):
         return [_masked(child) for child in value]
     if not isinstance(value, dict):
@@ -122,6 +123,15 @@ def _masked(value: Any) -> Any:
     if "name" in value and any(key in value for key in _DEFINES) and not value.get("arguments"):
         return {"name": value["name"]}  # the definition of a tool
     return {key: _masked(child) for key, child in value.items()}
+
+
+def _json_in_text(text: str) -> str:
+    """Mask the arguments of a call that stand in a string; empty where a string holds no object."""
+    try:
+        found = json.loads(text) if text.startswith("{") else None
+    except ValueError:
+        found = None
+    return json.dumps(_masked(found)) if isinstance(found, dict) else ""
 
 
 def _pieces(text: str) -> Iterator[str]:

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from tests.clients.programs import CLIENTS, PROGRAMS
@@ -19,6 +19,8 @@ GO_ON = "Go on with note.txt."
 WENT_ON = "I go on with the needle_of_the_note."
 FAILED = "cat: none_such.txt: No such file or directory"
 READS, FAILS = "cat note.txt", "cat none_such.txt; exit 3"
+FAILS_OPEN = "cat none_such.txt"  # where the shell stays the same from call to call
+END = f"printf 'COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT\\n{FOUND}\\n'"
 SENTENCES = (
     NOTE,
     TASK,
@@ -29,6 +31,7 @@ SENTENCES = (
     FAILED,
     READS,
     FAILS,
+    END,
     "A thought of the script.",
     "a step of the script",
 )
@@ -57,7 +60,7 @@ class Recordable:
         exported: Printed by the first run -> the arguments that print the session; none where it lies in a file.
         without_tools: See `ScriptedProvider`.
         typed: What is typed into each run.
-        compacts: The runs hold a compaction.
+        compacts: The compactions that the runs hold.
     """
 
     title: str
@@ -72,8 +75,7 @@ class Recordable:
     exported: Callable[[str], Words] | None = None
     without_tools: bool = False
     typed: str = ""
-    compacts: bool = False
-    texts: Sequence[str] = field(default=(READS, FAILS))
+    compacts: int = 0
 
     def is_there(self) -> bool:
         return self.executable.exists()
@@ -92,11 +94,13 @@ def _shown(path: Path, package: str) -> Words:
     return (str(path.parent / "python"), "-m", "pip", "show", package)
 
 
-def _script(tool: str = "", key: str = "command", *, is_list: bool = False, **more: object) -> list[Turn]:
+def _script(
+    tool: str = "", key: str = "command", *, fails: str = FAILS, is_list: bool = False, **more: object
+) -> list[Turn]:
     """Two commands, the second of which fails, and what the note holds. `tool`: where no profile knows its shell."""
     if not tool:
         return [Shell(READS), Shell(FAILS), Say(FOUND)]
-    calls = [Use(tool, {key: [command] if is_list else command, **more}) for command in (READS, FAILS)]
+    calls = [Use(tool, {key: [command] if is_list else command, **more}) for command in (READS, fails)]
     return [*calls, Say(FOUND)]
 
 
@@ -115,7 +119,7 @@ def _claude() -> Recordable:
         "Claude Code", "npm:@anthropic-ai/claude-code", path,
         lambda _: (("-p", TASK, *tools), ("-p", "--continue", "/compact", *tools), ("-p", "--continue", GO_ON, *tools)),
         lambda url: {**known.variables, "ANTHROPIC_BASE_URL": url}, _none,
-        "home/.claude/projects/*/*.jsonl", [*_script(), Say(WENT_ON)], _says(path), compacts=True,
+        "home/.claude/projects/*/*.jsonl", [*_script(), Say(WENT_ON)], _says(path), compacts=1,
     )  # fmt: skip
 
 
@@ -168,7 +172,7 @@ def _copilot() -> Recordable:
             **{f"COPILOT_PROVIDER_{name}": value for name, value in provider.items()},
             "COPILOT_PROVIDER_BASE_URL": f"{url}/v1", "COPILOT_MODEL": "gpt-5.5", "COPILOT_OFFLINE": "true",
         },
-        _none, "home/.copilot/session-state/*/events.jsonl", [*_script(), Say(WENT_ON)], _says(path), compacts=True,
+        _none, "home/.copilot/session-state/*/events.jsonl", [*_script(), Say(WENT_ON)], _says(path), compacts=1,
     )  # fmt: skip
 
 
@@ -199,8 +203,8 @@ def _qwen() -> Recordable:
         lambda url: {"OPENAI_BASE_URL": f"{url}/v1", "OPENAI_API_KEY": _KEY, "OPENAI_MODEL": "gpt-5.5"},
         lambda _: _home(**{".qwen/settings.json": json.dumps(settings)}),
         "home/.qwen/projects/*/chats/*.jsonl",
-        [*_script("run_shell_command", is_background=False), Say(SUMMARY), Say(WENT_ON)],
-        _says(path), compacts=True,
+        [*_script("run_shell_command", is_background=False), Say(WENT_ON)],
+        _says(path), compacts=1,
     )  # fmt: skip
 
 
@@ -216,8 +220,8 @@ def _kimi() -> Recordable:
         "Kimi Code", "npm:@moonshot-ai/kimi-code", path,
         lambda _: (("-p", TASK),), _none, lambda url: _home(**{".kimi-code/config.toml": config.replace("URL", url)}),
         "home/.kimi-code/sessions/*/*/agents/main/wire.jsonl",
-        [*_script("Bash")[:2], Say(SUMMARY), Say(FOUND)],
-        _says(path), compacts=True, texts=(READS,),
+        _script("Bash"),
+        _says(path), compacts=2,
     )  # fmt: skip
 
 
@@ -258,13 +262,12 @@ def _openhands() -> Recordable:
             "LITELLM_LOCAL_MODEL_COST_MAP": "True", "OPENHANDS_SUPPRESS_BANNER": "1",
         },
         _none, "home/.openhands/conversations/*/*e*/event-*.json",
-        _script("terminal", security_risk="LOW", summary="a step of the script"), _shown(path, "openhands"),
+        _script("terminal", fails=FAILS_OPEN, security_risk="LOW"), _shown(path, "openhands"),
     )  # fmt: skip
 
 
 def _mini() -> Recordable:
     path, known = _bin("mini", "mini"), PROGRAMS["mini"]
-    end = Shell("printf 'COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT\\n" + FOUND + "\\n'")
     words = (
         "-m",
         "openai/gpt-5.5",
@@ -280,7 +283,7 @@ def _mini() -> Recordable:
     return Recordable(
         "mini-swe-agent", "pip:mini-swe-agent", path,
         lambda _: (words,), lambda url: {**known.variables, "OPENAI_API_BASE": f"{url}/v1"}, _none,
-        "session.traj.json", [*_script()[:2], end], _shown(path, "mini-swe-agent"),
+        "session.traj.json", [*_script()[:2], Shell(END)], _shown(path, "mini-swe-agent"),
     )  # fmt: skip
 
 
