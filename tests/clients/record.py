@@ -11,18 +11,19 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tests.clients.matrix import enter, is_inside
 from tests.clients.programs import CLIENTS, PROGRAMS
-from tests.clients.recordable import NOTE, RECORDABLE, SENTENCES, Recordable
+from tests.clients.recordable import NOTE, RECORDABLE, SENTENCES, SUMMARY, Recordable
 from undrift import transcripts
 from undrift.testing import ScriptedProvider, Seen
 
-__all__ = ["FIXTURES", "VERSIONS", "fixture_of", "main", "masked", "recorded", "version_of"]
+__all__ = ["Between", "FIXTURES", "Session", "VERSIONS", "fixture_of", "main", "masked", "recorded", "version_of"]
 
 FIXTURES = Path(__file__).parents[1] / "transcripts" / "recorded"
 VERSIONS = FIXTURES / "versions.json"
@@ -36,25 +37,27 @@ _DEFINES = ("inputSchema", "input_schema", "parameters")
 _TIME_OUT_S = 300
 
 
-@dataclass(slots=True)
+Between = Callable[[str], AbstractContextManager[str]]
+
+
+@dataclass(frozen=True, slots=True)
 class Session:
     """What a client wrote, and the requests that it sent; `said`: its own output."""
 
     text: str
     requests: tuple[Seen, ...]
     said: str
-    environment: Mapping[str, str] = field(default_factory=dict)
 
 
-def recorded(client: Recordable, folder: Path, url: str = "") -> Session:
-    """Run a client in a new home below a folder. `url`: of a gateway before the provider; else it asks the provider."""
+def recorded(client: Recordable, folder: Path, between: Between = nullcontext) -> Session:
+    """Run a client in a new home below a folder. `between`: address of the provider -> where a gateway before it is."""
     home, project = folder / "home", folder / "project"
     for each in (home, project):
         each.mkdir(parents=True)
     subprocess.run(["git", "init", "--quiet", str(project)], check=True)
     (project / "note.txt").write_text(f"{NOTE}\n", encoding="utf-8")
-    with ScriptedProvider(client.script, summary=SENTENCES[3], without_tools=client.without_tools) as provider:
-        at = url or provider.url
+    scripted = ScriptedProvider(client.script, summary=SUMMARY, without_tools=client.without_tools)
+    with scripted as provider, between(provider.url) as at:
         for path, content in client.files(at).items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_text(content, encoding="utf-8")
