@@ -73,6 +73,7 @@ def test_a_backend_that_ends_at_any_statement_loses_doubles_and_tears_nothing(se
 
 def test_without_its_token_a_commit_whose_answer_was_lost_is_written_twice(server: PostgresServer, weak: None):
     weaken("no token")
+    wrong: list[str] = []
     for at in range(3, 60, 3):  # one of them is behind a commit
         _, _, wrong = server_faults.terminated(address(server, "127.0.0.1"), stride=1_000, first=at)
         if wrong:

@@ -17,12 +17,13 @@ from undrift.stores.memory_contract import MemoryReading, SearchedMemories
 from undrift.stores.memory_filter import ALL
 from undrift.stores.memory_values import MemoryLine, MemoryLines, MemoryUpdate, Viewer, content_digest
 from undrift.values.facts import FactChange, FactVersion, SessionFact, create_fact_id
-from undrift.values.memory import MemoryEntry, Slot
+from undrift.values.memory import MemoryEntry, MemoryScope, Slot
 from undrift.values.readings import StretchReading
 from undrift.values.scope import Scope
 from undrift.values.window import Moment, Tasks
 
 __all__ = [
+    "LETTERS",
     "ARCHIVED",
     "DIGESTS",
     "EVERYTHING",
@@ -41,6 +42,8 @@ __all__ = [
     "seen",
     "shown",
 ]
+
+LETTERS: Any = Letters()
 
 VICTIM = Scope(organisation="acme", person="ann", project="p1")
 OUTSIDERS = {
@@ -158,7 +161,7 @@ def shown(store: Store) -> set[str]:
     found |= {f"memories.{name}" for name, read in READS.memories.items() if seen(read, store.memories)}
 
     def in_search(read: Callable[[Any], Any]) -> Any:
-        with store.search_memories(Letters()).open() as index:
+        with store.search_memories(LETTERS).open() as index:
             return read(index)
 
     def in_documents(read: Callable[[Any], Any]) -> Any:
@@ -188,7 +191,7 @@ def fill(store: Store, *, shares: bool = False) -> None:
     made = change(Tasks(), "t", "main", {"content": "do t", "status": "in_progress"}, Moment("m0", 0))
     _, tags = tag(made.tasks, "main", [("c1", "bash")])
     fact = FactVersion(
-        1, SessionFact(create_fact_id("b", "is", "green"), "b", "is", "green", tags=("t",), valid_from=5, run_id="s")
+        1, SessionFact(create_fact_id("b", "is", "green"), "b", "is", "green", tags=("test",), valid_from=5, run_id="s")
     )
     store.commit(context, "prune", [ARCHIVED, PINNED, BUFFERED, prune(ARCHIVED), *made.updates, *tags, READING,
                                     FactChange(None, fact), RunChange("run", None, {"a": 1})],
@@ -196,7 +199,12 @@ def fill(store: Store, *, shares: bool = False) -> None:
     store.commit(context, "rate_search", payload={"returned": 2, "useful": 1})
     store.add_marks("s", [Mark("mark", "turn")])
     store.change_documents("s", lambda now: now.put("kind", Document(("a",), {}, b"x")), at_ms=1, payload={})
-    owners = {"of-user": "user", "of-agent": "agent", "of-session": "session", SHARED: "project"}
+    owners: dict[str, MemoryScope] = {
+        "of-user": "user",
+        "of-agent": "agent",
+        "of-session": "session",
+        SHARED: "project",
+    }
     entries = [
         MemoryEntry(
             name,
@@ -214,7 +222,7 @@ def fill(store: Store, *, shares: bool = False) -> None:
         if shares or name != SHARED
     ]
     lines = [MemoryLine(one.id, one.content, source=one.source, speaker=one.speaker, seq=5) for one in entries]
-    vectors = Letters().embed([one.content for one in entries])
+    vectors = LETTERS.embed([one.content for one in entries])
     updates = [MemoryUpdate(None, one) for one in entries]
     store.commit(context, "remember", [*updates, MemoryLines(lines, "letters", 3, vectors)])
     forgotten = MemoryEntry("forgotten", "forgotten", scope="user", session_id="s")

@@ -14,13 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.stores.builders import original
-from tests.stores.contract.test_memory_search import Letters
 from tests.stores.contract.test_whole import promised
 from tests.stores.on_server import OnServer, address_of, server, skip_without_server
 from tests.stores.postgres.policy_builders import (
     ARCHIVED,
     DIGESTS,
     EVERYTHING,
+    LETTERS,
     MEMORIES,
     OUTSIDERS,
     READS,
@@ -116,7 +116,7 @@ def test_what_is_the_projects_is_everybodys_in_it_and_nobodys_outside(home: Path
         with OnServer.open(home, OUTSIDERS[who]) as outsider:
             assert {one.id for one in outsider.memories.seen(None)} == sees
             assert set(outsider.memories.by_id([*MEMORIES, SHARED])) == sees
-            with outsider.search_memories(Letters()).open() as index:
+            with outsider.search_memories(LETTERS).open() as index:
                 assert set(index.ids([hit.number for hit in index.match(["zyzzyva"], 10)]).values()) == sees
 
 
