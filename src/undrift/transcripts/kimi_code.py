@@ -15,7 +15,7 @@ events (agent.…), requests, counts (`_CLIENT`)     counted "client record: TYP
 anything else                                      counted "unknown record: TYPE"
 ================================================== ==========================================================
 
-What the user undid stays, in the order of the file.
+Turns that the user undid stay, in the order of the file.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

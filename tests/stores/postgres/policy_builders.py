@@ -23,10 +23,10 @@ from undrift.values.scope import Scope
 from undrift.values.window import Moment, Tasks
 
 __all__ = [
-    "LETTERS",
     "ARCHIVED",
     "DIGESTS",
     "EVERYTHING",
+    "LETTERS",
     "ME",
     "MEMORIES",
     "OUTSIDERS",
