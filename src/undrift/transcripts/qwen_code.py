@@ -15,7 +15,7 @@ other system records (`_CLIENT`)                   counted "client record: SUBTY
 anything else                                      counted "unknown record: TYPE"
 ================================================== ==========================================================
 
-`toolCallResult` is what the client showed, not what the model saw; it is left aside. What the user rewound stays, in
+`toolCallResult` is what the client showed, not what the model saw; it is left aside. Turns that the user rewound stay, in
 the order of the file.
 """
 
