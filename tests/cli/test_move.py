@@ -128,5 +128,5 @@ def test_a_sync_without_its_server_changes_nothing_and_says_so(tmp_path: Path):
     away = ("store", "sync", "--with", "postgresql://nobody@127.0.0.1:1/none", "--home", home, "--project", root)
     done = undrift(*away)
     assert done.exit_code == 1
-    assert "the next sync goes on" in done.stderr
+    assert "waits for the next sync" in done.stderr
     assert "The port is 80" in undrift("memory", "list", "--home", home, "--project", root).stdout

@@ -86,7 +86,7 @@ def test_a_killed_move_leaves_whole_sessions_and_goes_on(tmp_path: Path, monkeyp
             break
     assert seen == sorted(seen)
     assert seen[-1] == len(names) + 3
-    assert 0 < max(seen[1:-1]) < seen[-1], seen  # some were killed between the first and the last session
+    assert any(0 < one < seen[-1] for one in seen), seen  # killed between the first and the last session
     done = to_server(home, name)
     assert done.is_proved
     assert done.moved == []

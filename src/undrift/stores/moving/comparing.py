@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 
 from undrift.stores import rows
 from undrift.stores.moving.memories import Key, keyed
-from undrift.stores.moving.proof import Places, Proof, quiet_digest, records_in, session_digests
+from undrift.stores.moving.proof import FORK, Identity, Places, Proof, quiet_digest, records_in, session_digests
 from undrift.stores.moving.values import LogPlace, Numbered, Source
 
-__all__ = ["digests_of", "places_of", "prove", "times_of"]
+__all__ = ["digests_of", "identities_of", "places_of", "prove"]
 
 
 def prove(
@@ -42,12 +42,12 @@ def prove(
         own = [one for one in home.readings(name) if others is None or one.digest in others[name]]
         proof.add_readings(name, own)
         found[name] = {one.digest for one in own} | quiet
-    times = times_of(home.numbered())
+    known = identities_of(home.numbered())
     for memory in home.memories():
         if memory.id in memories:
             only = memories[memory.id]
-            chosen = None if only is None else {o.at for k, o in keyed(memory, times).items() if k in only}
-            proof.add_memory(memory, times, chosen)
+            chosen = None if only is None else {o.at for k, o in keyed(memory, known).items() if k in only}
+            proof.add_memory(memory, known, chosen)
     for line in home.lines():
         if line.id in memories:
             fields = [line.fields[name] for name in sorted(line.fields)]
@@ -67,9 +67,15 @@ def places_of(operations: Sequence[Numbered]) -> dict[str, Places]:
     return found
 
 
-def times_of(operations: Sequence[Numbered]) -> dict[LogPlace, int]:
-    """Return the times of operations."""
-    return {LogPlace(one.session, one.seq): one.at_ms for one in operations}
+def identities_of(operations: Sequence[Numbered]) -> dict[LogPlace, Identity]:
+    """Return what each operation is in any home."""
+    places = places_of(operations)
+    return {
+        LogPlace(one.session, one.seq): Identity(
+            one.session.partition(FORK)[0], places[one.session].until(one.seq), one.at_ms
+        )
+        for one in operations
+    }
 
 
 def digests_of(home: Source, name: str) -> tuple[list[bytes], frozenset[bytes]]:

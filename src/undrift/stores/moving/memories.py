@@ -1,6 +1,6 @@
 """Memories of two homes side by side: which versions one of them lacks, and when each version is active. Pure.
 
-Law: a version is known by its operation, and that by its time: a fork gives it another session. The version that is active follows from the versions in the order of a
+Law: a version is known by its operation, in any fork of its session. The version that is active follows from the versions in the order of a
 home and from the rewinds of its sessions: it is what the last version that counts made of the memory.
 """
 
@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from undrift.stores.moving.proof import Times
+from undrift.stores.moving.proof import Identities, Identity
 from undrift.stores.moving.values import LogPlace, MovedMemory, MovedVersion, Span
 from undrift.stores.timeline import stretches
 
@@ -18,9 +18,9 @@ _EVER = 2**62
 
 
 class Key(NamedTuple):
-    """A version by the time and the kind of its operation; `number`: 0, or more among several with the same."""
+    """A version by its operation and the kind of that; `number`: 0, or more among several of one operation."""
 
-    at_ms: int
+    at: Identity
     act: bytes
     number: int = 0
 
@@ -32,11 +32,11 @@ class Rewind(NamedTuple):
     to: int
 
 
-def keyed(memory: MovedMemory, times: Times) -> dict[Key, MovedVersion]:
-    """Return the versions of a memory by their operations, in their order. `times`: those of all operations of its home."""
+def keyed(memory: MovedMemory, known: Identities) -> dict[Key, MovedVersion]:
+    """Return the versions of a memory by their operations, in their order. `known`: all operations of its home."""
     found: dict[Key, MovedVersion] = {}
     for one in memory.versions:
-        key = Key(times[one.at], one.act)
+        key = Key(known[one.at], one.act)
         while key in found:
             key = key._replace(number=key.number + 1)
         found[key] = one
@@ -52,7 +52,7 @@ def with_spans(
 ) -> MovedMemory:
     """Return a memory of a home with versions that it lacked, and with the times in which each is active there.
 
-    Times until now stay as they are: an older undrift may have seen rewinds of several sessions in another way.
+    Identities until now stay as they are: an older undrift may have seen rewinds of several sessions in another way.
 
     Args:
         before: The memory as the home has it; without versions if it has none.

@@ -16,10 +16,10 @@ from undrift.errors import StoreConflict, StoreCorrupt
 from undrift.stores import rows
 from undrift.stores.files import replace_file
 from undrift.stores.memories import memory_from
-from undrift.stores.moving.comparing import digests_of, places_of, prove, times_of
+from undrift.stores.moving.comparing import digests_of, identities_of, places_of, prove
 from undrift.stores.moving.memories import Key, Rewind, keyed, moments_of, with_spans
 from undrift.stores.moving.numbers import renumbered, renumbered_memory
-from undrift.stores.moving.proof import Places, Proof, Times, quiet_digest, session_digests
+from undrift.stores.moving.proof import Identities, Identity, Places, Proof, quiet_digest, session_digests
 from undrift.stores.moving.values import LogPlace, MovedMemory, MovedOperation, Source, Span, Target
 
 __all__ = ["Move", "Tell", "move"]
@@ -227,10 +227,10 @@ class _Mover:
         Each has the operations whose versions both homes have if it has them in another order there; else None.
         """
         with closing(self._target.source()) as there:
-            others = times_of(there.numbered())
+            others = identities_of(there.numbered())
             rewinds = [Rewind(*one) for one in there.rewinds()]
             here = {one.id: one for one in there.memories()}
-        times = times_of(self._source.numbered())
+        times = identities_of(self._source.numbered())
         new: list[MovedMemory] = []
         fine: dict[str, set[Key] | None] = {}
         known: dict[str, set[LogPlace]] = {}
@@ -290,13 +290,13 @@ class _Mover:
                 replace_file(self._folder / _NOTE, text.encode("ascii"))
 
 
-def _is_newer(memory: MovedMemory, other: MovedMemory, times: Times, others: Times) -> bool:
+def _is_newer(memory: MovedMemory, other: MovedMemory, times: Identities, others: Identities) -> bool:
     """Tell whether a memory changed at a moment at which it did not change in the other home."""
     known = {others[one] for one in moments_of(other)}
     return any(times[one] not in known for one in moments_of(memory))
 
 
-def _at_known(memory: MovedMemory, known: MovedMemory, times: Times) -> MovedMemory:
+def _at_known(memory: MovedMemory, known: MovedMemory, times: Identities) -> MovedMemory:
     """Return a memory at the operations by which a home knows it: a fork has copies of those of its session."""
     by_time = {times[one]: one for one in moments_of(known)}
 
@@ -313,7 +313,7 @@ def _at_known(memory: MovedMemory, known: MovedMemory, times: Times) -> MovedMem
     return memory._replace(versions=tuple(versions))
 
 
-def _active_times(memory: MovedMemory, times: Times) -> list[tuple[Key, list[tuple[int, int | None]]]]:
+def _active_times(memory: MovedMemory, times: Identities) -> list[tuple[Key, list[tuple[Identity, Identity | None]]]]:
     """Return when each version of a memory was active, by the times of operations."""
     return [
         (key, [(times[one.start], None if one.end is None else times[one.end]) for one in version.spans])

@@ -102,9 +102,11 @@ def _main_origin(every: Iterable[Numbered]) -> bytes:
 def _in_order(rest: Sequence[Numbered], moments: Collection[LogPlace]) -> list[Numbered]:
     """Return operations in one order over all sessions, which keeps that of each session."""
     latest: dict[str, int] = defaultdict(int)
+    clocks: dict[str, int] = defaultdict(int)
     placed = []
     for one in rest:  # ascending numbers, so each session is in its order
         latest[one.session] = max(latest[one.session], one.at_ms)
+        clocks[one.session] = max(clocks[one.session], one.clock)
         is_moment = LogPlace(one.session, one.seq) in moments
-        placed.append(((one.clock, not is_moment, latest[one.session], one.session, one.seq), one))
+        placed.append(((clocks[one.session], not is_moment, latest[one.session], one.session, one.seq), one))
     return [one for _, one in sorted(placed, key=lambda pair: pair[0])]

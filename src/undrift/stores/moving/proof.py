@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -18,12 +18,14 @@ from undrift.stores.moving.values import LogPlace, MovedMemory, MovedOperation, 
 from undrift.stores.postgres.events import COUNTED_AS, Kind
 
 __all__ = [
+    "FORK",
     "GOES_BACK",
+    "Identities",
+    "Identity",
     "MOVES",
     "Places",
     "Proof",
     "QUIET",
-    "Times",
     "operation_digest",
     "quiet_digest",
     "records_in",
@@ -35,6 +37,8 @@ MOVES = ("to", "of")
 GOES_BACK = frozenset({"rewind", "undo", "rewind-facts"})
 QUIET = frozenset({"purge", "sweep"})
 """Operations that only say that others were changed."""
+FORK = "@"
+"""Between the name of a session and that of the machine whose fork it is."""
 _SESSIONS, _OPERATIONS = "sessions", "operations"
 
 
@@ -96,16 +100,16 @@ class Proof:
         self._put(f"readings {name}", *digests)
         self.counts["readings"] += len(digests)
 
-    def add_memory(self, one: MovedMemory, times: "Times", only: Collection[LogPlace] | None = None) -> None:
+    def add_memory(self, one: MovedMemory, known: "Identities", only: Collection[LogPlace] | None = None) -> None:
         """Add a memory.
 
         Args:
-            times: The times of all operations.
+            known: All operations of its home.
             only: The operations whose versions count, and when they were active does not: the other home has them in
                 another order. None: all.
         """
         versions = [v._replace(spans=()) for v in one.versions if v.at in only] if only is not None else one.versions
-        digests = [_hash(_version(version, times)) for version in versions]
+        digests = [_hash(_version(version, known)) for version in versions]
         self._put(f"memory {one.id}", *(digests if only is None else sorted(digests)))
         self.counts["memories"] += 1
         self.counts["memory versions"] += sum(version.row is not None for version in versions)
@@ -128,8 +132,16 @@ class Proof:
         self._parts[name] = hashlib.sha256(b"".join(digests)).digest()
 
 
-Times = Mapping[LogPlace, int]
-"""The times of operations, in Unix milliseconds: by them a version of a memory is known in any home."""
+class Identity(NamedTuple):
+    """An operation in any home: its session's name before any fork, its place in it, and its time in Unix milliseconds."""
+
+    session: str
+    place: int
+    at_ms: int
+
+
+Identities = Mapping[LogPlace, Identity]
+"""The operations of a home, by which a version of a memory is known in any other one."""
 
 
 def session_digests(operations: Iterable[MovedOperation], places: Places) -> Iterator[tuple[bytes, MovedOperation]]:
@@ -173,9 +185,16 @@ def operation_digest(one: MovedOperation, places: Places) -> bytes:
     return _hash([*head, made, texts])
 
 
-def _version(one: MovedVersion, times: Times) -> list[Any]:
-    spans = [[times[span.start], None if span.end is None else times[span.end]] for span in one.spans]
-    return [times[one.at], one.act, None if one.row is None else list(one.row), spans]
+def _version(one: MovedVersion, known: Identities) -> list[Any]:
+    spans = [
+        [_identity(span.start, known), None if span.end is None else _identity(span.end, known)] for span in one.spans
+    ]
+    return [_identity(one.at, known), one.act, None if one.row is None else list(one.row), spans]
+
+
+def _identity(place: LogPlace, known: Identities) -> list[Any]:
+    session, *numbers = known[place]
+    return [rows.raw(session), *numbers]
 
 
 def _hash(value: list[Any]) -> bytes:

@@ -113,7 +113,9 @@ class _ServerWriter:
     def add(self, one: MovedOperation) -> None:
         """Add the next operation."""
         operation = one.logged.operation
-        seq, clock = operation.seq, self._clocks[one.logged.clock]
+        seq = operation.seq
+        before = self._state.log[-1].clock if self._state.log else 0
+        clock = max(self._clocks[one.logged.clock], before)
         logged = LoggedOperation(operation, one.logged.events, clock)
         self._state.extend(logged)
         packed = packed_events(logged.events)

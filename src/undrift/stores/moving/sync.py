@@ -17,13 +17,13 @@ from undrift.stores.base import Context, Mark
 from undrift.stores.marks import mark_row
 from undrift.stores.memories import memory_from
 from undrift.stores.memory_values import MemoryUpdate
-from undrift.stores.moving.comparing import times_of
+from undrift.stores.moving.comparing import identities_of
 from undrift.stores.moving.forks import forked, new_refs
 from undrift.stores.moving.logs import Blank, joined
 from undrift.stores.moving.memories import keyed
 from undrift.stores.moving.move import Tell, move
 from undrift.stores.moving.numbers import renumbered
-from undrift.stores.moving.proof import QUIET
+from undrift.stores.moving.proof import FORK, QUIET, Identities
 from undrift.stores.moving.reading_file import FileSource
 from undrift.stores.moving.reading_server import ServerSource
 from undrift.stores.moving.replacing import NewSession
@@ -96,6 +96,7 @@ class _Sync:
             self._join_sessions(own, self._server.source())
         disputes = self._join_memories()
         self._exchange(tell)
+        disputes = {**self._different(), **disputes}
         if disputes:
             self._settle(disputes, at_ms)
             self._exchange(tell)
@@ -156,7 +157,7 @@ class _Sync:
         self._done.forks[name] = fork
 
     def _free_name(self, name: str, in_use: Collection[str]) -> str:
-        fork = f"{name}@{self._machine}"
+        fork = f"{name}{FORK}{self._machine}"
         names = (fork, *(f"{fork}-{number}" for number in range(2, 10_000)))
         return next(one for one in names if one not in in_use)
 
@@ -166,7 +167,7 @@ class _Sync:
             there = self._server.source()
             mine, theirs = ({one.id: one for one in source.memories()} for source in (own, there))
             ids, other_ids = own.memory_ids(), there.memory_ids()
-            times, other_times = times_of(own.numbered()), times_of(there.numbered())
+            times, other_times = identities_of(own.numbered()), identities_of(there.numbered())
         known = set(self._state.memories)
         gone, gone_there = (known & ids) - other_ids, (known & other_ids) - ids
         if gone:
@@ -183,9 +184,14 @@ class _Sync:
                 disputes[name] = (_active(mine[name]), _active(theirs[name]))
         return disputes
 
-    def _take_less(
-        self, mine: MovedMemory, theirs: MovedMemory, times: Mapping[Any, int], other_times: Mapping[Any, int]
-    ) -> None:
+    def _different(self) -> dict[str, tuple[MemoryEntry | None, MemoryEntry | None]]:
+        """Return the memories that both homes have in all versions, of which another one is active in each."""
+        with closing(self._file.source()) as own:
+            mine = {one.id: _active(one) for one in own.memories()}
+        theirs = {one.id: _active(one) for one in self._server.source().memories()}
+        return {id_: (mine[id_], theirs[id_]) for id_ in mine.keys() & theirs.keys() if mine[id_] != theirs[id_]}
+
+    def _take_less(self, mine: MovedMemory, theirs: MovedMemory, times: Identities, other_times: Identities) -> None:
         """Write a memory in both homes as a purge of another one has left it in one of them."""
         here, other = keyed(mine, times), keyed(theirs, other_times)
         less = {key: _less(here[key], other[key]) for key in here.keys() & other.keys()}
