@@ -42,7 +42,7 @@ Between = Callable[[str], AbstractContextManager[str]]
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """What a client wrote, and the requests that it sent; `said`: its own output."""
+    """The text of a session, and the requests that the client sent. `said`: what the client printed."""
 
     text: str
     requests: tuple[Seen, ...]
@@ -61,7 +61,7 @@ def recorded(client: Recordable, folder: Path, between: Between = nullcontext) -
         for path, content in client.files(at).items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_text(content, encoding="utf-8")
-        environment = _environment(client, home) | client.environment(at)
+        environment = {**_environment(client, home), **client.environment(at)}
         said = [_ran(client, words, project, environment) for words in client.runs(at)]
         text = (
             _ran(client, client.exported(said[0]), project, environment) if client.exported else _text(client, folder)

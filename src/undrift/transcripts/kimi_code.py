@@ -15,7 +15,7 @@ events (agent.…), requests, counts (`_CLIENT`)     counted "client record: TYP
 anything else                                      counted "unknown record: TYPE"
 ================================================== ==========================================================
 
-What the user undid stays, in the order of the file.
+Messages that the user undid stay, in the order of the file.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -98,8 +98,10 @@ def _message(message: Mapping[str, Any]) -> Iterator[Part]:
     calls = {"tool_calls": list_at(message, "toolCalls"), "tool_call_id": message.get("toolCallId")}
     is_written = object_at(message, "origin").get("kind") not in (None, "user")
     for part in chat.parts({**message, **calls}):
-        is_marked = is_written and isinstance(part, RecordedBlock) and part.role == "user"
-        yield replace(part, extra={**part.extra, "meta": True}) if is_marked else part
+        if is_written and isinstance(part, RecordedBlock) and part.role == "user":
+            yield replace(part, extra={**part.extra, "meta": True})
+        else:
+            yield part
 
 
 def _event(event: Mapping[str, Any]) -> Iterator[Part]:
