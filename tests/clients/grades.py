@@ -179,7 +179,7 @@ Cells: {found["recorded"]} recorded, {found["source"]} read, {found["source: no 
 
 ## The proofs
 `make clients` installs the programs and runs these tests. The sessions that they recorded are fixtures in `tests/transcripts/recorded`, with
-program and version in `versions.json`. A client's own words, such as its instructions, are masked there. `make recordings` records
+program and version in `versions.json`. Texts of the clients themselves, such as instructions, are masked there. `make recordings` records
 them again. A compaction is in those of Claude Code, Copilot CLI, Qwen Code and Kimi Code.
 
 | client | cell | test |

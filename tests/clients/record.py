@@ -42,7 +42,7 @@ Between = Callable[[str], AbstractContextManager[str]]
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """What a client wrote, and the requests that it sent; `said`: its own output."""
+    """The text of a session, and the requests that the client sent. `said`: what the client printed."""
 
     text: str
     requests: tuple[Seen, ...]

@@ -1,4 +1,4 @@
-"""What real programs have recorded is read whole: the question, the calls with their results, the answer, the compaction."""
+"""The recordings of real programs are read whole: the question, the calls with their results, the answer, the compaction."""
 
 import json
 import re

@@ -15,7 +15,7 @@ events (agent.…), requests, counts (`_CLIENT`)     counted "client record: TYP
 anything else                                      counted "unknown record: TYPE"
 ================================================== ==========================================================
 
-Turns that the user undid stay, in the order of the file.
+Messages that the user undid stay, in the order of the file.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

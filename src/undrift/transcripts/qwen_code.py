@@ -15,8 +15,8 @@ other system records (`_CLIENT`)                   counted "client record: SUBTY
 anything else                                      counted "unknown record: TYPE"
 ================================================== ==========================================================
 
-`toolCallResult` is what the client showed, not what the model saw; it is left aside. Turns that the user rewound stay, in
-the order of the file.
+`toolCallResult` is what the client showed, not what the model saw; it is left aside. Messages that the user
+rewound stay, in the order of the file.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
