@@ -61,7 +61,7 @@ class _Home:
 class _Bare:
     """The same words asked of FTS5 alone, and the same vectors compared one by one; nothing is made of the hits."""
 
-    store: Store
+    store: Any  # the file's own store: its connection is used as it is
 
     def words(self, query: str) -> object:
         words = " OR ".join(f'"{word}"' for word in parse(query).words)
