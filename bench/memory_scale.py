@@ -23,7 +23,6 @@ from undrift import Session, Settings
 from undrift.core.memory.retrieve import parse
 from undrift.memory.parts import embedder_of
 from undrift.memory.repository import MemoryRepository
-from undrift.stores.contract import Store
 from undrift.stores.embed import Embedder
 from undrift.stores.memory_values import MemoryUpdate
 from undrift.stores.opening import open_store
