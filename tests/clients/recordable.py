@@ -233,6 +233,7 @@ def _cline() -> Recordable:
         lambda url: (
             ("auth", "-p", "openai-compatible", "-k", _KEY, "-m", "gpt-5.5", "-b", f"{url}/v1"),
             (*provider, TASK),
+            ("hub", "stop"),  # it leaves a process behind
         ),
         lambda _: {"CLINE_NO_AUTO_UPDATE": "1", "CLINE_TELEMETRY_DISABLED": "1"}, _none,
         "home/.cline/data/sessions/*/*.messages.json", _script("run_commands", "commands", is_list=True), _says(path),
