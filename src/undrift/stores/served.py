@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import urlsplit
 
 from undrift.errors import StoreError
-from undrift.stores.faults import from_system
 from undrift.stores.files import PROJECTS, make_folder, replace_file
 from undrift.stores.postgres.address import is_address
 from undrift.values.scope import LOCAL, Scope
@@ -48,6 +47,8 @@ def home_path(home: str | os.PathLike[str]) -> Path:
     except RuntimeError as error:
         raise StoreError("your home folder is not known; set HOME, or UNDRIFT_HOME to a folder") from error
     except OSError as error:
+        from undrift.stores.faults import from_system  # it loads the driver, which a hook does not need
+
         raise from_system(error, _shown(address)) from error
     return folder
 
