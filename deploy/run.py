@@ -198,6 +198,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(f"plain loopback: {reason}" if reason else "namespaces: one for each service, without a way out", flush=True)
     if not caddy:
         print("no Caddy: a TCP round robin, without health checks, affinity and TLS", flush=True)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts what is in the background with it ignored
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     running: _Running = {}
     with _folder(given.data) as work:

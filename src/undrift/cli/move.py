@@ -1,6 +1,7 @@
 """``undrift store move``: a home goes to a server, or back into a folder, and the command proves that nothing was lost."""
 
 import os
+import shlex
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,9 +91,9 @@ def shown_home(target: Path) -> str:
     address = server_of(target)
     if address is None:
         return str(target)
-    from undrift.stores.postgres.address import ServerAddress
+    from undrift.stores.postgres.address import without_password
 
-    return str(ServerAddress.parsed(address))
+    return without_password(address)
 
 
 def _show(done: list[_MovedProject], target: Path) -> None:
@@ -120,7 +121,7 @@ def _show(done: list[_MovedProject], target: Path) -> None:
     say(f"SHA-256 of all, new home: {new}")
     if all(one.moved.is_proved for one in done):
         say("Both are equal: nothing was lost.", bold=True)
-        note(f"The old home stays as it is. Use the new one with UNDRIFT_HOME={safe(shown_home(target))}")
+        note(f"The old home stays as it is. Use the new one with UNDRIFT_HOME={shlex.quote(safe(shown_home(target)))}")
         return
     say("Not everything is in the new home. The old home has all of it, as before.", bold=True)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from undrift.errors import StoreError
 from undrift.stores.faults import from_system
 from undrift.stores.files import PROJECTS, make_folder, replace_file
-from undrift.stores.served import home_path
+from undrift.stores.served import home_path, server_of
 from undrift.values.project import Place, Project
 
 __all__ = [
@@ -107,7 +107,8 @@ def place_of(home: Path, folder: Path, *, shares: bool = False) -> Place:
     if not is_shared(home) and not (shares and _is_new(home)):
         return place_at(home)
     home, project = home.absolute(), project_of(folder)
-    return _place(home, _records(home, project), project)
+    place = _place(home, _records(home, project), project)
+    return keep(place) if server_of(home) is not None else place  # its note names the project on the server
 
 
 def place_at(records: Path) -> Place:

@@ -11,11 +11,11 @@ import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 from undrift.errors import StoreError
 from undrift.stores.files import PROJECTS, make_folder, replace_file
-from undrift.stores.postgres.address import is_address
+from undrift.stores.postgres.address import ServerAddress, is_address
 from undrift.values.scope import LOCAL, Scope
 
 if TYPE_CHECKING:
@@ -102,8 +102,10 @@ class ServedEngine:
 
 
 def scope_on_server(home: str | os.PathLike[str], scope: Scope) -> Scope:
-    """Return a scope with the name that a folder's project has on its server, unless it names another project."""
-    return replace(scope, project=_project_of(Path(home))) if scope.project == LOCAL else scope
+    """Return a scope with the name that a folder's project has on its server, unless it or the address names another one."""
+    address = server_of(home)
+    names_project = address is not None and ServerAddress.parsed(address).owner.project != LOCAL
+    return scope if names_project or scope.project != LOCAL else replace(scope, project=_project_of(Path(home)))
 
 
 def _engine() -> "type[PostgresEngine]":
@@ -145,11 +147,12 @@ def _text(path: Path) -> str:
 
 
 def _folder_name(address: str) -> str:
-    """Return a file name for an address: its host and database, and a hash of it without its password."""
-    parts = urlsplit(address)
-    bare = f"{parts.username or ''}@{parts.hostname or ''}:{parts.port or ''}{parts.path}?{parts.query}"
+    """Return a file name for an address: its host and database, and a hash of whose records it means."""
+    parts, read = urlsplit(address), ServerAddress.parsed(address)
+    names = (parts.hostname, parts.port, parts.path, parse_qs(read.url.partition("?")[2]).get("host"), read.schema)
     words = _NOT_A_NAME.sub("-", f"{parts.hostname or 'local'}{parts.path}".casefold())[:40].strip("-")
-    return f"{words}-{hashlib.sha256(bare.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
+    means = repr((*names, read.owner.organisation, read.owner.person))
+    return f"{words}-{hashlib.sha256(means.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
 
 
 def _shown(address: str) -> str:

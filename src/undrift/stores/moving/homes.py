@@ -67,6 +67,8 @@ def move_pair(pair: Pair, tell: Tell = lambda *_: None) -> Move | None:
     with opened_source(pair.source) as source:
         if not source.heads():
             return None
+        if server_of(pair.target.records) is not None:
+            keep(pair.target)  # its note names the project on the server
         with opened_target(pair.target.records) as target:
             keep(pair.target)
             has_own_file = server_of(pair.source) is None
@@ -78,10 +80,10 @@ def sync_pair(pair: Pair, machine: str, blank: Blank, *, at_ms: int, tell: Tell 
 
     Raises StoreError: the server is away, or one of the homes cannot be opened.
     """
+    keep(pair.target)  # before anything is opened: its note names the project on the server
     with _on_server(pair.target.records, create=True) as home:
         from undrift.stores.moving.sync import sync
 
-        keep(pair.target)
         return sync(pair.source, home, machine, blank, at_ms=at_ms, tell=tell)
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from undrift.errors import StoreCorrupt
+from undrift.errors import StoreCorrupt, StoreError
 from undrift.stores import rows
 from undrift.stores.base import Context, Mark
 from undrift.stores.marks import mark_row
@@ -77,7 +77,9 @@ def sync(folder: Path, home: Home, machine: str, blank: Blank, *, at_ms: int, te
         StoreError: The server is away, or one of the homes cannot be read or written.
     """
     with closing(FileTarget.open(folder)) as file:
-        return _Sync(folder, file, ServerTarget(home), machine, blank).run(at_ms, tell)
+        syncing = _Sync(folder, file, ServerTarget(home), machine, blank)
+        syncing.check_server([home.caller.organisation, home.caller.person, home.project])
+        return syncing.run(at_ms, tell)
 
 
 class _Sync:
@@ -90,6 +92,15 @@ class _Sync:
         self._state = SyncState.read(folder)
         self._done = Synced()
         self._same: set[str] = set()
+
+    def check_server(self, server: list[int]) -> None:
+        """Refuse a place on the server that the last sync was not with: records that it lacks were not purged there."""
+        if self._state.at_ms and self._state.server not in ([], server):
+            raise StoreError(
+                f"{self._folder}: the last sync was with other records of the server; nothing was changed. Correct the address. "
+                "If the server was set up again, delete sync.json in that folder: then everything is compared and sent again"
+            )
+        self._state.server = server
 
     def run(self, at_ms: int, tell: Tell) -> Synced:
         with closing(self._file.source()) as own:
@@ -168,8 +179,17 @@ class _Sync:
             mine, theirs = ({one.id: one for one in source.memories()} for source in (own, there))
             ids, other_ids = own.memory_ids(), there.memory_ids()
             times, other_times = identities_of(own.numbered()), identities_of(there.numbered())
+            purges_here, other_purges = (
+                any(one.kind == "purge" for one in source.numbered()) for source in (own, there)
+            )
         known = set(self._state.memories)
         gone, gone_there = (known & ids) - other_ids, (known & other_ids) - ids
+        for missing, purges, where in ((gone, other_purges, "on the server"), (gone_there, purges_here, "here")):
+            if missing and not purges:  # a purge leaves a line in a log; without one something else has happened
+                raise StoreError(
+                    f"{self._folder}: {len(missing):,} memories of the last sync are missing {where}, and no purge took them; "
+                    "nothing was changed. Restore that home, or delete sync.json in the folder to send them again"
+                )
         if gone:
             self._file.forget(gone)
         if gone_there:

@@ -30,11 +30,13 @@ class SyncState:
         sessions: For each session the newest operation here and there, and the epochs of both homes.
         memories: Ids of the memories that both had.
         at_ms: When it ended; 0: never.
+        server: The organisation, person and project on the server, by their numbers; empty: none was noted.
     """
 
     sessions: dict[str, list[int]] = field(default_factory=dict)
     memories: list[str] = field(default_factory=list)
     at_ms: int = 0
+    server: list[int] = field(default_factory=list)
 
     @classmethod
     def read(cls, folder: Path) -> "SyncState":
@@ -42,13 +44,14 @@ class SyncState:
         found = _read(folder)
         try:
             sessions = {str(name): [int(one) for one in known] for name, known in found["sessions"].items()}
-            return cls(sessions, [str(one) for one in found["memories"]], int(found["at_ms"]))
+            server = [int(one) for one in found.get("with", ())]
+            return cls(sessions, [str(one) for one in found["memories"]], int(found["at_ms"]), server)
         except (KeyError, TypeError, ValueError, AttributeError):
             return cls()
 
     def write(self, folder: Path) -> None:
         """Write the state. Raises OSError."""
-        _write(folder, {"sessions": self.sessions, "memories": self.memories, "at_ms": self.at_ms})
+        _write(folder, {"sessions": self.sessions, "memories": self.memories, "at_ms": self.at_ms, "with": self.server})
 
     def is_same(self, here: SessionHead, there: SessionHead | None) -> bool:
         """Tell whether a session is in both homes as it was at the last sync."""

@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 from undrift.errors import InputError
 from undrift.values.scope import LOCAL, Scope
 
-__all__ = ["ServerAddress", "is_address", "with_owner"]
+__all__ = ["ServerAddress", "is_address", "with_owner", "without_password"]
 
 _SCHEMES = ("postgresql://", "postgres://")
 _OURS = "undrift_"
@@ -91,6 +91,15 @@ def with_owner(home: str | os.PathLike[str], owner: Scope) -> str:
     ]
     given = [one for one in names.items() if one[1] != LOCAL]
     return urlunsplit(parts._replace(query=urlencode([*kept, *given], quote_via=quote)))
+
+
+def without_password(home: str | os.PathLike[str]) -> str:
+    """Return an address that can be shown and used again: all of it but the password."""
+    parts = urlsplit(os.fspath(home))
+    name, _, host = parts.netloc.rpartition("@")
+    user = name.partition(":")[0]
+    query = [one for one in parse_qsl(parts.query, keep_blank_values=True) if one[0] != "password"]
+    return urlunsplit(parts._replace(netloc=f"{user}@{host}" if user else host, query=urlencode(query, safe="/:")))
 
 
 def is_address(home: str | os.PathLike[str]) -> bool:
