@@ -10,6 +10,7 @@ import pytest
 
 from bench import fleet
 from bench.fleet_model import ASSUMED, ORDERS, Load, hours, simulate, sojourns
+from tests.long_form import IS_LONG
 from tests.stores.on_server import skip_without_server
 
 MEASURED: dict[str, Any] = json.loads(fleet.FILE.read_text(encoding="utf-8"))
@@ -146,6 +147,7 @@ def test_the_command_prints_a_table_and_json(capsys: pytest.CaptureFixture[str])
             fleet.main(["simulate", file, *wrong])
 
 
+@pytest.mark.skipif(not IS_LONG, reason="a minute of measuring: `make long` plays it")
 def test_a_small_measurement_on_a_real_server_can_be_simulated():
     skip_without_server()
     from bench.fleet_measure import MeasuringSize, measure

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.long_form import sized
 from tests.stores.builders import add, original, raw
 from tests.stores.moving.homes import server_home
 from tests.stores.moving.plays import Play, answers, play
@@ -37,7 +38,7 @@ def to_file(name: Path, folder: Path) -> Move:
     return done
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(sized(2, 8)))
 def test_a_home_goes_to_a_server_and_back_and_answers_the_same(tmp_path: Path, seed: int):
     home, back = tmp_path / "home", tmp_path / "back"
     with SqliteStore.open(home) as store:
@@ -151,7 +152,7 @@ def test_the_proof_notices_a_changed_byte(tmp_path: Path):
     assert proofs[0].sha256 != proofs[1].sha256
 
 
-@pytest.mark.parametrize("seed", range(20, 30))
+@pytest.mark.parametrize("seed", range(20, sized(22, 30)))
 def test_when_a_memory_is_active_follows_from_its_versions_and_the_rewinds(tmp_path: Path, seed: int):
     with SqliteStore.open(tmp_path) as store:
         played = Play(store, seed)

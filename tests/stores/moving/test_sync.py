@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.long_form import sized
 from tests.stores.builders import add, commit, memory, original, prune, python, remember
 from tests.stores.moving.homes import server_home
 from tests.stores.moving.plays import Play, answers
@@ -211,7 +212,7 @@ def test_a_purge_reaches_every_machine_and_wins_over_what_was_written_without_kn
         assert b"secret words" not in held
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(sized(2, 30)))
 def test_random_play_of_two_machines_loses_nothing_and_doubles_nothing(tmp_path: Path, seed: int):
     fleet, random = Fleet(tmp_path, "a", "b"), Random(seed)
     plays = {}
@@ -261,7 +262,7 @@ assert not done.problems, done
 """
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", range(sized(1, 2)))
 def test_a_sync_that_is_killed_goes_on_and_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int):
     skip_without_server()
     monkeypatch.setenv("HOME", str(tmp_path))
