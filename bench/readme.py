@@ -1,6 +1,6 @@
-"""The figures of README that were measured: ``python -m bench.readme [DIR...]``.
+"""The figures of README and the pages that were measured: ``python -m bench.readme [DIR...]``.
 
-Without DIR, the parts of README.md and docs/restore.md between ``<!-- figures: NAME -->`` and ``<!-- end -->`` are written from docs/figures.json.
+Without DIR, the parts of `WRITTEN` between ``<!-- figures: NAME -->`` and ``<!-- end -->`` are written from docs/figures.json.
 With DIR, the same tables are measured on the recordings below it and printed; build/figures.json gets the figures.
 """
 
@@ -20,7 +20,7 @@ from undrift.bench.restore_report import restore_tables
 from undrift.bench.sessions import sessions_in
 from undrift.errors import UndriftError
 
-__all__ = ["PARTS", "main", "with_parts"]
+__all__ = ["PARTS", "WRITTEN", "main", "with_parts"]
 
 BUDGET = 60_000
 _ROOT = Path(__file__).parents[1]
@@ -155,17 +155,35 @@ def cost_part(told: Mapping[str, Any]) -> str:
             _of_native(row, rows.get((name, "auto-native"))),
         ]
         lines.append(f"| {' | '.join(cells)} |")
-    fixed = [rows[name, f"{BUDGET:,}"] for name in prices if (name, f"{BUDGET:,}") in rows]
-    if fixed:
-        dearer = " / ".join(str(row["above"]) for row in fixed)
-        sums = " / ".join(f"{row['sum']:.2f}" for row in fixed)
-        kept = " / ".join(f"{row['survival']:.1%}" for row in fixed)
-        native = f"The last column counts the {fixed[0]['native_sessions']} sessions that their client compacted."
-        if limited := [rows[name, "auto-native"] for name in prices if (name, "auto-native") in rows]:
-            above = " / ".join(str(row["above"]) for row in limited)
-            native += f" At the client's limit, row by row, {above} of them cost more than everything; but everything did not fit there."
-        said = f"A fixed budget of {BUDGET:,}, row by row: {dearer} of {fixed[0]['sessions']} dearer, {sums} for all sessions, {kept} still there."
-        lines += ["", said, native]
+    native = f"The last column counts the {rows[next(iter(prices)), 'auto']['native_sessions']} sessions that their client compacted."
+    if limited := [rows[name, "auto-native"] for name in prices if (name, "auto-native") in rows]:
+        above = " / ".join(str(row["above"]) for row in limited)
+        native += f" At the client's limit, row by row, {above} of them cost more than everything; but everything did not fit there."
+    return "\n".join([*lines, "", native])
+
+
+def budget_price_part(told: Mapping[str, Any]) -> str:
+    """Write what a fixed budget costs against sending everything, at each price, with the worst session of each."""
+    rows = {(row["scenario"], row["budget"]): row for row in told["cost"]["rows"]}
+    budgets = sorted(
+        {budget for _, budget in rows if budget[:1].isdigit()}, key=lambda budget: int(budget.replace(",", ""))
+    )
+    if not budgets:
+        return "No session was priced at a fixed budget."
+    lines = [
+        _source(told, "cost"),
+        "1.00 is the cost of sending everything. Dearer: above 1.00 at the end. Worst session: the highest share at the end.",
+        "On the way: the highest share at any turn of any session. Still there: of what was needed.",
+        "",
+        "| budget | cache, cached token | dearer | all sessions | worst session | on the way | still there |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for budget in budgets:
+        for name, title in _PRICES.items():
+            if (row := rows.get((name, budget))) is not None:
+                shares = " | ".join(f"{row[column]:.2f}" for column in ("sum", "worst", "worst_turn"))
+                dearer = f"{row['above']} of {row['sessions']}"
+                lines.append(f"| {budget} | {title} | {dearer} | {shares} | {row['survival']:.1%} |")
     return "\n".join(lines)
 
 
@@ -187,18 +205,25 @@ def _cell(row: Mapping[str, Any]) -> str:
 
 
 PARTS = {"cost": cost_part, "restore": restore_part, "windows": windows_part}
-"""The parts of README that are written from figures, by their names in its comments."""
+"""The parts that are written from figures, by their names in the comments of README and docs/figures.md."""
 
-PAGES = {"restore-tables": lambda told: restore_tables(told["restore"])}
-"""The same of docs/restore.md."""
+PAGES = {"budget-price": budget_price_part, "restore-tables": lambda told: restore_tables(told["restore"])}
+"""The same of docs/cost.md and docs/restore.md."""
 
 
-def with_parts(text: str, told: Mapping[str, Any]) -> str:
-    """Return the text of README or a page with each part written from the figures."""
+WRITTEN = ("README.md", "docs/cost.md", "docs/figures.md", "docs/restore.md")
+"""The pages with such parts."""
+
+
+def with_parts(text: str, told: Mapping[str, Any], page: str = "README.md") -> str:
+    """Return the text of a page with each part written from the figures. `page`: where it stands, for its links."""
     for name, part in (PARTS | PAGES).items():
         head, mark, rest = text.partition(f"<!-- figures: {name} -->\n")
         if mark:
-            text = f"{head}{mark}{part(told)}\n{rest[rest.index('<!-- end -->') :]}"
+            written = part(told)
+            if page.startswith("docs/"):
+                written = written.replace("](docs/", "](")
+            text = f"{head}{mark}{written}\n{rest[rest.index('<!-- end -->') :]}"
     return text
 
 
@@ -257,8 +282,9 @@ def main(arguments: Sequence[str]) -> int:
     """Write README's figures, or measure a reader's own."""
     if not arguments:
         told = json.loads((_ROOT / "docs" / "figures.json").read_text(encoding="utf-8"))
-        for page in (_ROOT / "README.md", _ROOT / "docs" / "restore.md"):
-            page.write_text(with_parts(page.read_text(encoding="utf-8"), told), encoding="utf-8")
+        for page in WRITTEN:
+            path = _ROOT / page
+            path.write_text(with_parts(path.read_text(encoding="utf-8"), told, page), encoding="utf-8")
         return 0
     try:
         told = measured_on([Path(folder).resolve() for folder in arguments])
@@ -268,7 +294,7 @@ def main(arguments: Sequence[str]) -> int:
     out = _ROOT / "build" / "figures.json"
     out.parent.mkdir(exist_ok=True)
     out.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
-    print("\n\n".join(part(told) for part in PARTS.values()))
+    print("\n\n".join(part(told) for part in (*PARTS.values(), budget_price_part)))
     return 0
 
 

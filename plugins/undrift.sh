@@ -20,8 +20,8 @@ PATH=$folders
 home="${HOME:?}/.undrift"
 kept="$home/plugin-$version-$mode" # the way that worked the last time
 why="$kept.why"                    # the words of uvx and pipx if none did
-wanted="undrift==$version"
-if [ "$mode" = mcp ]; then wanted="undrift[mcp,vectors]==$version"; fi
+wanted="@PACKAGE@==$version"
+if [ "$mode" = mcp ]; then wanted="@PACKAGE@[mcp,vectors]==$version"; fi
 
 works() { # true if the command starts; the server ends at the end of its input
     if [ "$mode" = mcp ]; then "$@" mcp; else "$@" --version; fi </dev/null >/dev/null 2>>"$why"
@@ -62,9 +62,8 @@ tell() { # at the start of a session: one line in the client and one in the log 
     exit 0
 }
 
-missing="version $version cannot be started, so nothing is given back. Install uv, or undrift itself: pipx install \
-undrift==$version (while it is not published: pipx install FOLDER, a clone of its repository). If uvx or pipx failed, \
-~/.undrift/plugin-$version-$mode.why says why."
+missing="version $version cannot be started, so nothing is given back. @HOWEVER@ \
+If uvx or pipx failed, ~/.undrift/plugin-$version-$mode.why says why."
 
 mkdir -p "$home" 2>/dev/null
 if [ "$mode" = hook ]; then

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from release.about import about
 from undrift import AGENT_RULES
 from undrift.clients import CLIENTS
 from undrift.clients.base import EntryScope
@@ -24,6 +25,9 @@ SERVER_NAME = "io.github.undrift/undrift"
 """In the MCP registry. Its first part must belong to the publisher; README names the same one as a proof."""
 
 _NAME = "undrift"
+_RELEASE = about()
+_WANTED = f"'{_RELEASE.name}[mcp,vectors]=={_RELEASE.version}'" if _RELEASE.published else "'FOLDER[mcp,vectors]'"
+_WHERE = "" if _RELEASE.published else ", with the folder of a clone, as no index has it yet"
 _SCHEMA = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
 _SHORT = "Gives an agent back what a compaction removed, and a memory. No model, no network."
 _PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -138,6 +142,9 @@ def _files(packaged: Packaged) -> Iterator[tuple[str, str]]:
         "INSTALL": packaged.install,
         "REMOVE": packaged.remove,
         "AFTER": packaged.after,
+        "PACKAGE": _RELEASE.name,
+        "HOWEVER": f"Install {'uv, or ' if _RELEASE.published else ''}undrift itself: pipx install {_WANTED}{_WHERE}.",
+        "WHERE": f"To install undrift itself: `pipx install {_WANTED}`{_WHERE}.",
     }
     for source, path in (
         ("undrift.sh", "undrift.sh"),
@@ -162,11 +169,11 @@ def _settings(name: str) -> list[str]:
 
 
 def _server() -> dict[str, Any]:
-    extras = f"{_NAME}[mcp,vectors]=={_PROJECT['version']}"
+    extras = f"{_RELEASE.name}[mcp,vectors]=={_RELEASE.version}"
     package = {
         "registryType": "pypi",
-        "identifier": _NAME,
-        "version": _PROJECT["version"],
+        "identifier": _RELEASE.name,
+        "version": _RELEASE.version,
         "runtimeHint": "uvx",
         "runtimeArguments": [{"type": "named", "name": "--with", "value": extras}],
         "packageArguments": [{"type": "positional", "value": "mcp"}],

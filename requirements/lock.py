@@ -9,7 +9,9 @@ import subprocess
 import sys
 import tempfile
 import tomllib
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).parent
 OLDEST = (3, 11)
@@ -20,6 +22,7 @@ ALLOWED_LINE = re.compile(
     r"    # via|    #   .*|    # via .*|#.*|"  # who wants it
 )
 ALONE = frozenset({"llama-index-core"})  # installed for a file in it, without what it requires
+APART = frozenset({"peers"})  # other tools, with other versions of what we use: only base and build are as elsewhere
 ADDRESS = re.compile(r"://|www\.|@ |(?<![\w.])/\w|--(?:index|extra-index|find-links|trusted)")
 
 
@@ -37,10 +40,24 @@ def wanted(pyproject: Path) -> dict[str, list[str]]:
         "exact": base + build + groups["exact"],
         "journeys": groups["journeys"],
         "lance": base + build + groups["lance"],
+        "peers": base + build + groups["peers"],
         "audit": groups["audit"],
         "lock": groups["lock"],
         "rules": groups["rules"],
+        "serve": base + with_extras(data["project"], ("postgres", "serve", "vectors")),
+        "deploy": base + with_extras(data["project"], ("postgres", "serve")) + groups["deploy"],
+        "site": groups["site"],
     }
+
+
+def with_extras(project: dict[str, Any], names: Iterable[str]) -> list[str]:
+    """Return the requirements of extras; an extra of our own among them is replaced by its requirements."""
+    found: list[str] = []
+    for name in names:
+        for line in project["optional-dependencies"][name]:
+            own = re.fullmatch(rf"{project['name']}\[([\w,]+)\]", line)
+            found += with_extras(project, own[1].split(",")) if own else [line]
+    return found
 
 
 def problems(text: str) -> list[str]:
@@ -104,12 +121,13 @@ def main(arguments: list[str]) -> int:
         former = HERE / f"{name}.txt"
         kept = pins_of(former.read_text(encoding="utf-8")) if former.exists() else {}
         resolved = [line for line in requirements if line not in ALONE]
-        texts[name] = compile_lock(name, resolved, pins, upgrade=upgrade)
+        shared = pins if name not in APART else pins_of(texts["base"]) | pins_of(texts["build"])
+        texts[name] = compile_lock(name, resolved, shared, upgrade=upgrade)
         texts[name] += "".join(lock_alone(line, kept, upgrade=upgrade) for line in requirements if line in ALONE)
         if wrong := problems(texts[name]):
             print(f"requirements/{name}.txt would hold lines that are no pin or hash:", *wrong, sep="\n  ")
             return 1
-        pins |= pins_of(texts[name])
+        pins |= pins_of(texts[name]) if name not in APART else {}
     for name, text in texts.items():
         (HERE / f"{name}.txt").write_text(text, encoding="utf-8")
         print(f"requirements/{name}.txt: {len(re.findall(r'^[a-z0-9].*==', text, re.MULTILINE))} packages")

@@ -1,6 +1,7 @@
 """What every test may ask for: the shared material, and one setting of Hypothesis for all."""
 
 import gc
+import os
 import socketserver
 import tarfile
 from collections.abc import Generator
@@ -27,6 +28,10 @@ settings.load_profile("default")
 
 # The strict providers answer in two writes. Else the second waits for the receiver's delayed acknowledgement: 40 ms a request.
 socketserver.StreamRequestHandler.disable_nagle_algorithm = True
+
+
+HOMES = "UNDRIFT_TEST_HOMES"
+"""``server``: each folder that a test makes a home of stands for one on a real PostgreSQL server (`make postgres`)."""
 
 
 UNMEASURED = (
@@ -145,5 +150,15 @@ def recorded_files(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> tu
         pytest.skip("needs ../shared/data/transcripts.tar.xz beside the checkout: it is not there")
     folder = tmp_path_factory.mktemp("transcripts")
     with tarfile.open(archive, "r|xz") as packed:
-        packed.extractall(folder, filter="data")
+        packed.extraction_filter = getattr(tarfile, "data_filter", None)  # from Python 3.11.4 on
+        packed.extractall(folder)
         return tuple(folder / member.name for member in packed.getmembers() if member.isfile())
+
+
+@pytest.fixture(autouse=True)
+def homes_on_a_server(request: pytest.FixtureRequest) -> None:
+    """Let the homes below the test's folder stand for homes on a server, if the run asks for it."""
+    if os.environ.get(HOMES) == "server" and "tmp_path" in request.fixturenames:
+        from tests.stores.on_server import serve_below
+
+        serve_below(request.getfixturevalue("tmp_path"))

@@ -62,9 +62,8 @@ tell() { # at the start of a session: one line in the client and one in the log 
     exit 0
 }
 
-missing="version $version cannot be started, so nothing is given back. Install uv, or undrift itself: pipx install \
-undrift==$version (while it is not published: pipx install FOLDER, a clone of its repository). If uvx or pipx failed, \
-~/.undrift/plugin-$version-$mode.why says why."
+missing="version $version cannot be started, so nothing is given back. Install undrift itself: pipx install 'FOLDER[mcp,vectors]', with the folder of a clone, as no index has it yet. \
+If uvx or pipx failed, ~/.undrift/plugin-$version-$mode.why says why."
 
 mkdir -p "$home" 2>/dev/null
 if [ "$mode" = hook ]; then

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from bench.readme import cost_part
+from bench.readme import budget_price_part, cost_part
 
 
 def row(budget: str, scenario: str, **more: Any) -> dict[str, Any]:
@@ -35,7 +35,6 @@ def test_what_is_dearer_than_the_clients_compaction_is_said_and_what_each_kept()
         "| as recorded | 2 of 9 | 1.12 | 0.50 | 97.5% | 1.23; at the client's limit 0.99 "
         "(90.0% still there, client 95.0%) |" in text
     )
-    assert "A fixed budget of 60,000, row by row: 3 of 9 dearer, 1.20 for all sessions, 100.0% still there." in text
     assert "The last column counts the 4 sessions" in text
     assert (
         "At the client's limit, row by row, 1 of them cost more than everything; but everything did not fit there."
@@ -56,3 +55,10 @@ def test_the_sessions_on_which_the_rules_were_chosen_are_named() -> None:
 
 def test_prices_without_auto_are_no_row() -> None:
     assert told(row("60,000", "own")) == "No session was priced."
+
+
+def test_the_price_of_a_fixed_budget_names_the_worst_session() -> None:
+    rows = [row("60,000", "own", above=3, sum=1.2, worst=1.4, worst_turn=1.6), row("auto", "own")]
+    told = budget_price_part({"cost": {"rows": rows, "date": "2026-11-23", "command": "undrift bench cost x"}})
+    assert "| 60,000 | as recorded | 3 of 9 | 1.20 | 1.40 | 1.60 | 100.0% |" in told
+    assert "auto" not in told.partition("| --- |")[2]

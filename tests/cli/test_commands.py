@@ -14,7 +14,19 @@ from undrift.cli.group import CommandGroup, Program
 MOST_ON_THE_FIRST_SCREEN = 12
 """Who raises this says in the same commit what the new command replaced."""
 
-BEHIND_IT = ("install", "bench", "config", "help", "completion", "handoff", "rules", "continue", "agent")
+BEHIND_IT = (
+    "install",
+    "bench",
+    "config",
+    "help",
+    "completion",
+    "handoff",
+    "rules",
+    "continue",
+    "agent",
+    "serve",
+    "team",
+)
 """Commands that `undrift help` lists, and the first screen does not."""
 
 OLDER = (
@@ -25,7 +37,7 @@ OLDER = (
 
 def below(group: click.Command, words: str = "") -> list[str]:
     """The spelling of every command that is listed."""
-    if not isinstance(group, CommandGroup):
+    if not isinstance(group, click.Group):
         return [words]
     context = click.Context(group)
     found = [words] if words else []

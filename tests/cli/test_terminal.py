@@ -114,7 +114,7 @@ def _without_excerpts(shown: str) -> str:
 
 @pytest.mark.parametrize("command", ["replay", "autopsy", "restore"])
 def test_the_help_names_every_format_that_is_read(command: str):
-    text = " ".join(undrift(command, "--help").stdout.replace("-\n", "-").split())
+    text = " ".join(re.sub(r"-\n\s*", "-", undrift(command, "--help").stdout).split())
     assert all(f" {name}," in text or f" {name}." in text for name in FORMATS)
 
 

@@ -18,6 +18,7 @@ from tests.cli.page import PAGE
 from tests.cli.page import written as written_page
 from tests.cli.test_commands import LISTED
 from tests.cli.test_terminal import compacted_session
+from tests.stores.on_server import address_of, skip_without_server
 from tests.task_sessions import TaskSession
 from undrift.cli import main
 from undrift.stores.projects import keep, place_of
@@ -55,6 +56,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("session.jsonl", "sessions/a.jsonl", "claude/projects/p/own.jsonl"):
         written(folder / name, compacted_session())
     shutil.copytree(ROOT / "examples" / "dispatch", folder, dirs_exist_ok=True)
+    (folder / "serve.toml").write_text('home = ".undrift-serve"\nlisten = "127.0.0.1:0"\n')
     (folder / "request.json").write_text('{"messages": [{"role": "user", "content": "Go."}]}')
     for name in ("claude", "codex"):
         client = folder / "bin" / name
@@ -161,7 +163,7 @@ EXAMPLES = examples()
 
 
 def test_most_commands_have_an_example():
-    groups = {"memory", "rules", "session", "agent", "store", "bench", "completion", "agent hook"}
+    groups = {"memory", "rules", "session", "agent", "store", "team", "bench", "completion", "agent hook"}
     assert {words for words, _ in EXAMPLES} >= set(LISTED) - groups
 
 
@@ -190,9 +192,11 @@ def test_every_example_of_a_help_text_runs(place: Path, tmp_path: Path, words: s
     typed = [names.get(word, word) for word in shlex.split(text)[1:]]
     if words == "bench rules":  # all episodes take minutes
         typed += ["--limit", "1", "--compactions", "1", "--modes", "hooks", "--jobs", "1"]
-    if words in ("install", "setup", "memory forget", "memory import", "store adopt"):
+    if words in ("store move", "store sync") or words.startswith("team"):
+        typed = on_server(typed, address_of(tmp_path, organisation="acme"))
+    if words in ("install", "setup", "memory forget", "memory import", "store adopt", "team drop", "team destroy"):
         typed.append("--yes")
-    if words.startswith(SERVING):
+    if words.startswith(SERVING) or "--config" in typed:
         assert_serves(place, typed)
         return
     if words in ("handoff", "continue"):  # else the client takes the place of this process: test_handoff.py starts one
@@ -200,13 +204,24 @@ def test_every_example_of_a_help_text_runs(place: Path, tmp_path: Path, words: s
         assert code == 0 or "no recorded session of this project" in errors, errors
         return
     code, errors = ran(place, typed, stdin=place / given if given else None)
-    assert code == 0, errors
+    assert code == 0 or (words == "team drop" and "the server has no sessions" in errors), errors
     assert "Traceback" not in errors
+
+
+def on_server(typed: list[str], address: str) -> list[str]:
+    """Let an example be about a home on a server, which has one person with a key; skips without a server."""
+    skip_without_server()
+    if typed[0] == "store":
+        return [address if word.startswith("postgresql://") else word for word in typed]
+    made = undrift("team", "key", "ann@example.org", "--home", address, "--json")
+    assert made.exit_code == 0, made.output
+    key = json.loads(made.stdout)["key"]
+    return [*(key[:16] if word == "LABEL" else word for word in typed), "--home", address]
 
 
 def assert_serves(place: Path, typed: list[str]) -> None:
     """Start a command, wait until it says where it listens, and end it."""
-    typed = [*typed, "--json", *(["--port", "0"] if "--port" not in typed else [])]
+    typed = [*typed, "--json", *(["--port", "0"] if not {"--port", "--config"} & set(typed) else [])]
     command = [sys.executable, "-m", "undrift", *typed]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(command, cwd=place, env=variables(place), text=True, **pipes) as serving:  # type: ignore[call-overload]
@@ -227,5 +242,5 @@ def test_the_page_of_the_commands_is_made_of_their_help():
         "python -m tests.cli.page"
     )
     assert PAGE.read_text(encoding="utf-8").count("<!--end-->") == len(LISTED) - len(
-        {"memory", "session", "agent", "store", "bench", "rules"}
+        {"memory", "session", "agent", "store", "team", "bench", "rules"}
     )

@@ -61,7 +61,8 @@ def source(folder: Path) -> Path:
     subprocess.run([*pip, "--no-binary", ":all:", "--dest", str(folder), name], check=True)
     (archive,) = folder.glob("openai_agents-*.tar.gz")
     with tarfile.open(archive) as packed:
-        packed.extractall(folder, filter="data")
+        packed.extraction_filter = getattr(tarfile, "data_filter", None)  # from Python 3.11.4 on
+        packed.extractall(folder)
     return folder / archive.name.removesuffix(".tar.gz")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tests.transcripts import samples
+from tests.transcripts import recordings, samples
 from tests.transcripts.builders import answered, assistant, called, codex, item, lines, said, spoken, user
 
 SNIPPETS = (
@@ -185,6 +185,7 @@ WHOLE: Mapping[str, tuple[list[str], ...]] = {
     "copilot-cli": (lines(*samples.COPILOT),),
     "pi": (lines(*samples.PI),),
     "swe-agent": (samples.document(samples.SWE_AGENT),),
+    **{name: (recordings.rows(name),) for name in ("cline", "continue", "kimi-code", "qwen-code")},
 }
 
 

@@ -4,7 +4,7 @@ import sys
 import zipfile
 from pathlib import Path
 
-__all__ = ["main", "problems"]
+__all__ = ["impurities", "main", "problems"]
 
 ROOT = Path(__file__).parents[2]
 OUR_DATA = frozenset({"undrift/bench/rules.jsonl"})
@@ -32,6 +32,15 @@ def problems(names: list[str], modules: list[str]) -> list[str]:
     return found
 
 
+def impurities(name: str, names: list[str], about: str) -> list[str]:
+    """Return what says or shows that a wheel is not pure Python. `about`: its file WHEEL."""
+    found = [] if name.endswith("-py3-none-any.whl") else [f"{name}: its name says that it is for some systems only"]
+    if "Root-Is-Purelib: true" not in about.splitlines():
+        found.append(f"{name}: its file WHEEL does not say that it is pure Python")
+    compiled = (".so", ".pyd", ".dll", ".dylib")
+    return found + [f"{one}: compiled code; it must not be there" for one in names if one.endswith(compiled)]
+
+
 def main(arguments: list[str]) -> int:
     """Look into the one wheel of the folder named in the arguments; return the exit code."""
     wheels = sorted(Path(arguments[0]).glob("*.whl"))
@@ -40,8 +49,12 @@ def main(arguments: list[str]) -> int:
         return 1
     with zipfile.ZipFile(wheels[0]) as wheel:
         names = wheel.namelist()
+        about = "".join(wheel.read(name).decode() for name in names if name.endswith(".dist-info/WHEEL"))
     found = problems(names, [path.relative_to(ROOT / "src").as_posix() for path in (ROOT / "src").rglob("*.py")])
-    print(*(found or [f"{wheels[0].name}: {len(names)} files, typed, with the licence, no .pth"]), sep="\n")
+    found += impurities(wheels[0].name, names, about)
+    print(
+        *(found or [f"{wheels[0].name}: {len(names)} files, pure Python, typed, with the licence, no .pth"]), sep="\n"
+    )
     return 1 if found else 0
 
 

@@ -9,7 +9,7 @@ import click
 __all__ = ["commands_in", "lists_of", "refused", "versions_in"]
 
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_SHELL = ("", "sh", "bash")
+_SHELL = ("", "sh", "bash", "console")
 _SPAN = re.compile(r"`([^`\n]+)`")
 _END = re.compile(r"\s+(?:#|[|<>&]).*$")
 _LEAD = re.compile(r"^(?:\$ |[A-Z_]+=\S* )*")

@@ -66,7 +66,7 @@ DECORATORS = _names("""
     functools.total_ordering functools.wraps typing.final typing.overload
     click.argument click.command click.group click.help_option click.option click.pass_context click.pass_obj
     click.version_option
-    client_folders handoff_options home_options one_home_options one_session_options page_options project_option project_options session_options upstream_options settings_options which_sessions in_turn
+    client_folders handoff_options home_options one_home_options one_session_options page_options project_option project_options session_options settings_options team_options upstream_options which_fewest which_fractions which_sessions in_turn
     """)
 """The last line is our own: several of `click.option` at once, and a method that waits for its turn."""
 DECORATOR_METHODS = _names("command deleter group register setter")

@@ -1,4 +1,4 @@
-"""README's figures are those that its commands print, or, of recordings that cannot be shipped, those of docs/figures.json."""
+"""The figures of README and the pages are those that commands print, or, of recordings that cannot be shipped, those of docs/figures.json."""
 
 import json
 import re
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bench.readme import PARTS, measured_on, with_parts
+from bench.readme import PARTS, WRITTEN, measured_on, with_parts
 from bench.readme import main as readme
 from tests.cli.builders import long_session, undrift, written
 from tests.report.builders import compacted_session
@@ -17,6 +17,8 @@ from undrift.bench.restore_report import restore_tables
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+FIGURES_PAGE = (ROOT / "docs" / "figures.md").read_text(encoding="utf-8")
+START = (ROOT / "docs" / "start.md").read_text(encoding="utf-8")
 RESTORE = (ROOT / "docs" / "restore.md").read_text(encoding="utf-8")
 FIGURES: dict[str, Any] = json.loads((ROOT / "docs" / "figures.json").read_text(encoding="utf-8"))
 NARROW: dict[str, str | None] = {"COLUMNS": "80"}
@@ -29,9 +31,9 @@ def flat(text: str) -> str:
     return " ".join(text.split())
 
 
-def block_with(words: str) -> list[str]:
-    """The lines of README's fenced block that holds the words, without what was left out at an ellipsis."""
-    (block,) = [block for block in re.findall(r"^```\w*\n(.*?)^```$", README, re.M | re.S) if words in block]
+def block_with(words: str, page: str) -> list[str]:
+    """The lines of a page's fenced block that holds the words, without what was left out at an ellipsis."""
+    (block,) = [block for block in re.findall(r"^```\w*\n(.*?)^```$", page, re.M | re.S) if words in block]
     return [line for line in (flat(line).rstrip("… ") for line in block.splitlines()) if line]
 
 
@@ -53,18 +55,10 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> str:
     return result.stdout.replace(str(home), "build/demo")
 
 
-def test_the_replay_in_readme_is_what_make_demo_prints(demo: str) -> None:
-    lines = block_with("everything sent")
+def test_the_replay_in_the_page_of_figures_is_what_make_demo_prints(demo: str) -> None:
+    lines = block_with("everything sent", FIGURES_PAGE)
     assert len(lines) >= 4
-    assert not not_printed(lines, demo), f"README.md must say what `make demo` prints:\n{demo}"
-
-
-def test_the_autopsy_in_readme_is_what_the_command_prints() -> None:
-    result = undrift("autopsy", SHIPPED, env=NARROW)
-    assert f"`undrift autopsy {SHIPPED.relative_to(ROOT)}`" in README
-    lines = block_with("Compaction 1")
-    assert len(lines) >= 5
-    assert not not_printed(lines, result.stdout), f"README.md must say what `undrift autopsy` prints:\n{result.stdout}"
+    assert not not_printed(lines, demo), f"docs/figures.md must say what `make demo` prints:\n{demo}"
 
 
 def test_the_session_that_autopsy_reads_is_the_one_of_the_tests(tmp_path: Path) -> None:
@@ -76,14 +70,22 @@ def test_a_line_that_is_not_printed_is_found() -> None:
     assert not_printed(["a 1", "b 2"], " a   1  more\nb 3\n") == ["b 2"]
 
 
-def test_what_was_measured_stands_in_readme_as_in_the_figures() -> None:
-    assert with_parts(README, FIGURES) == README, "run `make figures`"
-    assert README.count("<!-- figures: ") == README.count("<!-- end -->") == len(PARTS)
+@pytest.mark.parametrize("page", WRITTEN)
+def test_what_was_measured_stands_in_each_page_as_in_the_figures(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    assert with_parts(text, FIGURES, page) == text, "run `make figures`"
 
 
-def test_every_figure_of_readme_says_of_which_kind_it_is() -> None:
+def test_every_measured_part_stands_in_the_page_of_figures_and_the_one_that_matters_in_readme() -> None:
+    assert re.findall("<!-- figures: ([a-z]+) -->", README) == ["restore"]
+    assert sorted(re.findall("<!-- figures: ([a-z]+) -->", FIGURES_PAGE)) == sorted(PARTS)
+    assert "`make figures DIR=FOLDER`" in README, "the command that measures the table again"
+
+
+@pytest.mark.parametrize("page", [README, FIGURES_PAGE], ids=["README.md", "figures.md"])
+def test_every_figure_says_of_which_kind_it_is(page: str) -> None:
     """A table or a block with figures stands below a line that says “Printed” or “Measured”; settings are no figures."""
-    parts = re.split(r"^## ", README, flags=re.M)
+    parts = re.split(r"^## ", page, flags=re.M)[1:]
     found = [part.splitlines()[0] for part in parts if re.search(r"\d%|\$\d|\d,\d{3},\d{3}|\| \.\d", part)]
     assert found == [
         part.splitlines()[0] for part in parts if re.search(r"^\*\*Measured\*\* |\*\*Printed\*\* by `", part, re.M)
@@ -117,6 +119,7 @@ def test_recordings_without_a_compaction_or_a_session_give_a_sentence() -> None:
 
 def test_what_independent_runs_gave_stands_beside_it() -> None:
     assert FIGURES["independent"]["date"] in README
+    assert FIGURES["independent"]["date"] in FIGURES_PAGE
     for runs in FIGURES["independent"]["clients"].values():
         for run in runs:
             assert "{identifiers:.2f} / {lines:.2f} (n={compactions})".format(**run) in flat(RESTORE)
@@ -140,22 +143,21 @@ def test_each_figure_says_how_when_and_on_what_it_was_measured() -> None:
             assert re.fullmatch("[0-9a-f]{64}", recordings["manifest_sha256"]), name
 
 
-def test_the_first_line_of_readme_installs_what_the_next_ones_need() -> None:
-    block = re.search(r"^```\npip install '\.\[([\w,]+)\]'[^\n]*\n(.*?)^```", README, re.M | re.S)
-    assert block, "the first block of README.md begins with: pip install '.[EXTRAS]'"
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
-    installed = set(block[1].split(","))
-    if "all" in installed:
-        (everything,) = extras["all"]
-        installed |= set(everything.removeprefix("undrift[").removesuffix("]").split(","))
-    needed = {extra for command, extra in NEEDS.items() if re.search(rf"^undrift .*\b{command}\b", block[2], re.M)}
-    assert needed <= installed <= set(extras)
-    assert "vectors" in installed, "a search by meaning must not be missing without a word"
+def test_the_first_line_that_installs_brings_all_that_the_guides_need() -> None:
+    """README's line and that of the first page name the extra `all`: a search by meaning must not be missing without a word."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    (everything,) = project["optional-dependencies"]["all"]
+    brought = set(everything.removeprefix("undrift[").removesuffix("]").split(","))
+    assert set(NEEDS.values()) <= brought <= set(project["optional-dependencies"])
+    for page in (README, START):
+        (line,) = re.findall(r"<!-- start: try -->\n```sh\n(.*)\n```", page)
+        assert "[all]" in line
+        assert line.endswith(" undrift autopsy")
 
 
-def test_readme_says_on_two_screens_what_it_is() -> None:
-    before = README[: README.index("## How it works")].splitlines()
-    assert len(before) <= 80, "two screens before “How it works”"
+def test_readme_is_short() -> None:
+    """`make site-test` measures its height: three screens."""
+    assert len(README.splitlines()) <= 140
 
 
 def test_the_example_on_the_page_of_facts_prints_its_last_lines(capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,13 +11,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.request import urlopen
 
 from undrift import __version__
 
-__all__ = ["main"]
+__all__ = ["INITIALIZE", "Trial", "main"]
 
 ROOT = Path(__file__).parents[2]
 SESSION = ROOT / "examples" / "compacted-session.jsonl"
@@ -35,12 +35,17 @@ INITIALIZE = {
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A person with an empty home, the wheel and one program that can run it."""
+    """A person with an empty home, the wheel and one program that can run it.
+
+    `more`: further variables. `is_alone`: no variable of this process but the language.
+    """
 
     home: Path
     wheel: Path
     tools: Path
     program: str
+    more: Mapping[str, str] = field(default_factory=dict)
+    is_alone: bool = False
 
     def words(self, extra: str, *arguments: str) -> list[str]:
         """Return the command that runs undrift from the wheel."""
@@ -50,13 +55,16 @@ class Trial:
 
     def environment(self) -> dict[str, str]:
         kept = {
-            name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
+            name: value
+            for name, value in os.environ.items()
+            if name == "LANG" or (not self.is_alone and name not in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV"))
         }
         return {
             **kept,
             "HOME": str(self.home),
             "UV_FIND_LINKS": str(self.wheel.parent),
             "PIP_FIND_LINKS": str(self.wheel.parent),
+            **self.more,
         }
 
     def run(self, words: Sequence[str], given: str = "", variables: Mapping[str, str] | None = None) -> str:

@@ -81,7 +81,7 @@ needs_small_disks = pytest.mark.skipif(not has_small_disks(), reason="no user na
 def main(home: str, url: str, more: str) -> None:
     """Serve."""
     given = json.loads(more)
-    settings = Settings(home=home, token_counter="characters/4", **given["settings"])
+    settings = Settings(**{"home": home, "token_counter": "characters/4", **given["settings"]})
     upstreams = {provider: upstream_of(url) for provider in PROVIDERS}
     with Server(GatewayConfig(settings=settings, upstreams=upstreams, **{"port": 0, **given["config"]})) as server:
         print(server.url, flush=True)

@@ -109,7 +109,7 @@ def test_one_id_in_two_projects_is_two_sessions(user: Path, sessions: OpenSessio
         ask = asked(f"Working directory: {user / name}", named=name)
         ask.session = "run-1"
         sessions.prepare(ask)
-        sessions._projects._known.clear()  # as after another 4,096 sessions
+        sessions._projects._known.clear()  # type: ignore[attr-defined]  # as after another 4,096 sessions
     assert recorded(user, "shop") == recorded(user, "blog") == ["run-1"]
     with Session.open("run-1", home=place_of(user / "home", user / "shop")) as session:
         assert session.history()

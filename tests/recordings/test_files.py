@@ -171,7 +171,12 @@ def test_reading_changes_nothing(tmp_path: Path):
 
 
 def test_own_sessions_come_newest_first_from_all_clients(tmp_path: Path):
-    homes = Homes(**{name: tmp_path / name for name in ("claude", "codex", "gemini", "copilot", "pi")})
+    homes = Homes(
+        **{
+            name: tmp_path / name
+            for name in ("claude", "codex", "gemini", "copilot", "pi", "qwen", "kimi", "cline", "cn")
+        }
+    )
     claude_home, codex_home, gemini_home = tmp_path / "claude", tmp_path / "codex", tmp_path / "gemini"
     names = (
         (3, claude_home / "projects" / "repo-a" / "one.jsonl"),
@@ -182,6 +187,10 @@ def test_own_sessions_come_newest_first_from_all_clients(tmp_path: Path):
         (5, tmp_path / "copilot" / "session-state" / "0a1b" / "events.jsonl"),
         (8, tmp_path / "copilot" / "session-state" / "0a1b.jsonl"),
         (4, tmp_path / "pi" / "sessions" / "--repo--" / "2026_0a1b.jsonl"),
+        (9, tmp_path / "qwen" / "projects" / "-repo" / "chats" / "0a1b.jsonl"),
+        (10, tmp_path / "kimi" / "sessions" / "wd_repo" / "session_1" / "agents" / "main" / "wire.jsonl"),
+        (11, tmp_path / "cline" / "sessions" / "1_a" / "1_a.messages.json"),
+        (12, tmp_path / "cn" / "sessions" / "0a1b-2c3d.json"),
     )
     for age_s, path in names:
         os.utime(written(path, long_session(1)), (1_000_000 - age_s, 1_000_000 - age_s))
@@ -196,6 +205,9 @@ def test_own_sessions_come_newest_first_from_all_clients(tmp_path: Path):
         gemini_home / "tmp" / "0a1b" / "logs.json",
         tmp_path / "copilot" / "session-state" / "0a1b" / "workspace.yaml",
         tmp_path / "pi" / "sessions" / "--repo--" / "artifacts" / "worker.jsonl",
+        tmp_path / "kimi" / "sessions" / "wd_repo" / "session_1" / "agents" / "helper" / "wire.jsonl",
+        tmp_path / "cline" / "sessions" / "1_a" / "1_a.json",
+        tmp_path / "cn" / "sessions" / "sessions.json",
     ):
         written(other, ["{}\n"])
     (codex_home / "sessions" / "folder.jsonl").mkdir()

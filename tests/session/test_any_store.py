@@ -1,8 +1,9 @@
-"""A session is the same over any store: over SQLite and over dictionaries, the same bodies and the same answers."""
+"""A session is the same over any store: over SQLite, over dictionaries and over a server, the same bodies and the same answers."""
 
 import json
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 from tests.builders import Json, assistant, body, call, crowded, result, rounds, text, user
 from tests.stores.dictionary import DictionaryStore
+from tests.stores.on_server import OnServer, skip_without_server
 from undrift.errors import UndriftError
 from undrift.session.identity import Recognised
 from undrift.session.session import Session
@@ -132,9 +134,23 @@ class Player:
         self.does(lambda: {hit.ref for hit in session.find("number", limit=1_000)})
 
 
+_OTHERS: dict[str, Engine] = {"dictionary": DictionaryStore, "postgres": OnServer}
+_other: ContextVar[str] = ContextVar("_other", default="dictionary")
+"""The store that SQLite is compared with."""
+
+
+@pytest.fixture(autouse=True, params=_OTHERS)
+def other_store(request: pytest.FixtureRequest) -> Iterator[None]:
+    if request.param == "postgres":
+        skip_without_server()
+    before = _other.set(request.param)
+    yield
+    _other.reset(before)
+
+
 def played(play: Callable[[Player], None], folder: Path, **settings: Any) -> tuple[list[Any], list[Any]]:
     """Play the same over both stores; return what each step gave, and that all steps are as many."""
-    engines: list[Engine] = [SqliteStore, DictionaryStore]
+    engines: list[Engine] = [SqliteStore, _OTHERS[_other.get()]]
     players = [Player(engine, folder / str(number) / "home", **settings) for number, engine in enumerate(engines)]
     for player in players:
         play(player)

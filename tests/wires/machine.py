@@ -6,6 +6,7 @@ to an earlier message, forks, restarts, pins; and after each request it holds wh
 
 import copy
 import json
+import os
 import tempfile
 from pathlib import Path
 from typing import Any, ClassVar
@@ -13,7 +14,9 @@ from typing import Any, ClassVar
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
+from tests.conftest import HOMES
 from tests.paste_settings import PasteSettings
+from tests.stores.on_server import serve_below
 from undrift.session.session import Session
 from undrift.settings import Settings
 from undrift.testing import (
@@ -52,6 +55,8 @@ class Machine(RuleBasedStateMachine):
     @initialize(data=st.data())
     def begin(self, data: Any) -> None:
         self.folder = tempfile.TemporaryDirectory(dir=_MEMORY)
+        if os.environ.get(HOMES) == "server":
+            serve_below(Path(self.folder.name))
         self.settings: Settings = PasteSettings(
             budget_tokens=data.draw(st.integers(200, 4_000), label="budget"),
             keep_tool_results=data.draw(st.integers(1, 3), label="keep"),

@@ -4,30 +4,26 @@ Law: every system gets the same history, is counted by the same counter and judg
 (docs/MEASURES.md); none knows what comes later. The sessions are only read.
 """
 
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self
 
 from undrift import __version__
 from undrift.bench.drift_report import READ_PRICES, WRITE_PRICE, DriftReport, Outcome, Row
-from undrift.bench.peers import Managed, Peer, installed
-from undrift.bench.sessions import COUNTER, Case, sessions_in
+from undrift.bench.managers import Fit, Message, WindowManager, installed
+from undrift.bench.managers.own import RECENCY, UNDRIFT
+from undrift.bench.sessions import Case, sessions_in
 from undrift.core.autopsy.survival import Survival
 from undrift.core.cost import Prices, PromptCost
 from undrift.errors import InputError
 from undrift.recordings.files import open_recording
 from undrift.recordings.replay.texts import Text
-from undrift.session.session import Session
-from undrift.settings import Settings
 
-__all__ = ["FRACTIONS", "measure"]
+__all__ = ["FRACTIONS", "Managed", "Progress", "REACHED", "measure", "over_budget_turns", "run"]
 
 FRACTIONS = (0.5, 0.25, 0.125)
 
-_REACHED = 1.2
+REACHED = 1.2
 """A session counts at an absolute budget when it is larger than that by this factor: else there is nothing to choose."""
 
 _STRUCTURE_SHARE, _STRUCTURE_TOKENS = 1.1, 50
@@ -77,20 +73,20 @@ def measure(
 class _Table:
     """Outcomes by budget and system, session after session."""
 
-    def __init__(self, found: tuple[list[Peer], list[str]], budgets: Sequence[float | int]) -> None:
+    def __init__(self, found: tuple[list[WindowManager], list[str]], budgets: Sequence[float | int]) -> None:
         self.peers, self.skipped = found
         self._budgets = budgets
         self._outcomes: dict[float | int, dict[str, list[Outcome]]] = {budget: {} for budget in budgets}
 
     def add(self, case: Case) -> None:
         """Let every system manage one session within each budget that it reaches."""
-        whole = _run(case, _Unmanaged(case))
+        whole = run(case, case.everything)
         for budget in self._budgets:
-            if isinstance(budget, int) and case.tokens <= budget * _REACHED:
+            if isinstance(budget, int) and case.tokens <= budget * REACHED:
                 continue
             tokens = budget if isinstance(budget, int) else max(1, int(budget * case.tokens))
             for system, outcome in self._managed(case, tokens, whole):
-                judged = replace(outcome, over_budget=_over_budget(case, outcome.sizes, tokens))
+                judged = replace(outcome, over_budget=over_budget_turns(case, outcome.sizes, tokens))
                 self._outcomes[budget].setdefault(system, []).append(judged)
 
     def rows(self) -> list[Row]:
@@ -103,19 +99,19 @@ class _Table:
 
     def _managed(self, case: Case, budget: int, whole: Outcome) -> Iterator[tuple[str, Outcome]]:
         yield "unmanaged", whole
-        for system, policy in (("recency", "recency"), ("undrift", "worth")):
-            with _Engine(case, budget, policy) as engine:
-                yield system, _run(case, engine)
+        for ours in (RECENCY, UNDRIFT):
+            with ours.start(case) as fit:
+                yield ours.name, run(case, Managed(case, fit, budget).window)
         for peer in tuple(self.peers):
             try:
-                with peer.start(case, budget) as managed:
-                    outcome = _run(case, managed)
+                with peer.start(case) as fit:
+                    outcome = run(case, Managed(case, fit, budget).window)
             except Exception as error:  # noqa: BLE001 - it is another's program, and may raise anything
                 self._drop(peer, f"{case.name}: {error!r}")
             else:
                 yield peer.name, outcome
 
-    def _drop(self, peer: Peer, reason: str) -> None:
+    def _drop(self, peer: WindowManager, reason: str) -> None:
         """Continue without a peer that broke: its figures would be of other sessions than those of the others."""
         self.peers = [other for other in self.peers if other is not peer]
         self.skipped.append(f"{peer.name} {peer.version} failed in {reason}")
@@ -123,13 +119,13 @@ class _Table:
             systems.pop(peer.name, None)
 
 
-def _run(case: Case, system: Managed) -> Outcome:
-    """Send a session turn by turn and sum up."""
+def run(case: Case, window_of: Callable[[int], Sequence[Text]]) -> Outcome:
+    """Send a session turn by turn and sum up. `window_of`: gives the prompt before a message."""
     costs = [PromptCost(Prices(read, WRITE_PRICE)) for read in READ_PRICES]
     refetch = [0.0] * len(READ_PRICES)
     survival, sizes = Survival(case.needs), []
     for number in case.history.turns:
-        window = system.window(number)
+        window = window_of(number)
         size = sum(tokens for _, tokens in window)
         sizes.append(size)
         at_ms = case.history.entries[number][0].timestamp if case.is_timed else None
@@ -143,7 +139,7 @@ def _run(case: Case, system: Managed) -> Outcome:
     return Outcome(survival.result, tuple(sizes), prompts, tuple(refetch))
 
 
-def _over_budget(case: Case, sizes: Sequence[int], budget: int) -> int:
+def over_budget_turns(case: Case, sizes: Sequence[int], budget: int) -> int:
     """Count the turns over the budget although what must stay would have fitted."""
     return sum(
         size > budget and size > case.must_stay(number) * _STRUCTURE_SHARE + _STRUCTURE_TOKENS
@@ -151,44 +147,16 @@ def _over_budget(case: Case, sizes: Sequence[int], budget: int) -> int:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Unmanaged:
-    """Everything, every time."""
+class Managed:
+    """A session as a manager sends it. `sent`: the messages of the newest turn."""
 
-    case: Case
-
-    def window(self, number: int) -> Sequence[Text]:
-        return self.case.everything(number)
-
-
-class _Engine:
-    """Our own engine, driven as any client drives it: the whole history on every turn."""
-
-    def __init__(self, case: Case, budget: int, policy: str) -> None:
+    def __init__(self, case: Case, fit: Fit, budget_tokens: int) -> None:
         self._case = case
-        self._now_ms = 0
-        self._settings = Settings(budget_tokens=budget, token_counter=COUNTER, policy=policy, debug_archive=False)
-        self._stack = ExitStack()
+        self._fit = fit
+        self._budget_tokens = max(1, budget_tokens - case.system_tokens)
+        self.sent: Sequence[Message] = ()
 
-    def __enter__(self) -> Self:
-        home = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="undrift-drift-"))
-        session = Session.open(
-            "drift", home=home, settings=self._settings, clock=lambda: self._now_ms, keeps_notes=False
-        )
-        self._session = self._stack.enter_context(session)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()
-
-    def window(self, number: int) -> Sequence[Text]:
-        history = self._case.history
-        self._now_ms = history.entries[number][0].timestamp
-        body: dict[str, Any] = {"model": self._case.model} if self._case.model else {}
-        if history.system:
-            body["system"] = [{"type": "text", "text": entry.content} for entry in history.system]
-        body["messages"] = history.messages[:number]
-        prepared = self._session.prepare(body, wire="anthropic")
-        if prepared.body is body:
-            return self._case.everything(number)
-        return self._case.texts.of_body(prepared.body)
+    def window(self, number: int) -> list[Text]:
+        """Give the texts of the prompt whose answer is the message of this number. Call it with ascending numbers."""
+        self.sent = self._fit(self._case.history.messages[:number], self._budget_tokens)
+        return [*self._case.texts.system, *(text for one in self.sent for text in self._case.texts.of_message(one))]

@@ -1,261 +1,221 @@
-"""Other managers of context windows, each as its own documents say to use it, if it is installed.
+"""Context managers side by side, ours and others', on recorded sessions: `undrift bench peers`.
 
-Law: nothing is imported until it is measured; what is absent is named with the reason. A peer sees the history alone
-and is counted by our counter. One that writes files or opens connections runs in a process of its own, without network
-as far as that can be known, in a folder that is removed.
+Every manager gets the same messages and the same budget, and is judged by the same rules: what the window holds of what
+the agent needs later, of the user's rules, whether a provider would take it, what it costs, what it holds at the
+client's own compactions, and what it holds of a long talk when a question comes.
+
+Law: the sessions are only read. A manager that breaks has no row, and is named with the reason. One that asks a model
+is not run; the summaries that recordings hold are judged as they are.
 """
 
-import importlib
-import importlib.util
-import json
-import os
-import subprocess
-import sys
-import tempfile
+import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
-from typing import Any, Protocol
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
 
-from undrift.bench.sessions import Case
-from undrift.errors import UndriftError
+from undrift import __version__
+from undrift.bench.drift import Managed, Progress, over_budget_turns, run
+from undrift.bench.legal import fault_of
+from undrift.bench.managers import NEEDS_A_MODEL, WindowManager, installed, named
+from undrift.bench.managers.ceilings import CLAIRVOYANT, LEGAL_CLAIRVOYANT
+from undrift.bench.managers.controls import BAG, ECHO, SOUP, TAIL
+from undrift.bench.managers.own import RECENCY, UNDRIFT, UNDRIFT_MEMORY
+from undrift.bench.managers.provider_clear import PROVIDER_CLEAR
+from undrift.bench.peers_report import PeerRun, PeersReport
+from undrift.bench.peers_rules import RuleWatch, said_rules, with_rules
+from undrift.bench.peers_talk import TalkQuestions, talks_in
+from undrift.bench.restore import measure as measure_restore
+from undrift.bench.restore_report import JudgedCompaction
+from undrift.bench.sessions import Case, sessions_in
+from undrift.errors import InputError
+from undrift.recordings.files import open_recording
 from undrift.recordings.replay.texts import Text
-from undrift.settings import Settings
+from undrift.transcripts import Recording
+from undrift.values.window import ContextEntry
 
-__all__ = ["Managed", "Peer", "installed"]
+__all__ = ["FRACTIONS", "PeersPlan", "RESTORE_TOKENS", "managers", "measure", "sampled"]
+
+FRACTIONS = (0.25,)
+RESTORE_TOKENS = 5_000
+"""The budget at a recorded compaction."""
+
+Given = TypeVar("Given")
+Result = TypeVar("Result")
+_Runs = dict[tuple[float, str], PeerRun | str]
+"""By budget and manager: the result, or why there is none."""
 
 
-class Managed(Protocol):
-    """A session as a peer sends it."""
+def managers(yours: Sequence[str] = ()) -> tuple[list[WindowManager], list[str]]:
+    """Return every manager that can be measured here, in the order of the rows, and why others cannot.
 
-    def window(self, number: int) -> Sequence[Text]:
-        """Give the texts of the prompt whose answer is the message of this number. Call it with ascending numbers."""
-        ...
+    `yours`: addresses of functions, see `undrift.bench.managers.named`. Raises InputError: one cannot be imported.
+    """
+    others, absent = installed()
+    ours = [UNDRIFT, RECENCY, TAIL]
+    return [
+        ECHO, SOUP, BAG, CLAIRVOYANT, LEGAL_CLAIRVOYANT, *ours, PROVIDER_CLEAR, *others, *map(named, yours)
+    ], absent  # fmt: skip
+
+
+def sampled(paths: Sequence[Path], number: int | None) -> list[Path]:
+    """Return so many of the files, chosen by the hash of their bytes, in the given order; all without a number."""
+    if number is None or number >= len(paths):
+        return list(paths)
+    chosen = sorted(paths, key=lambda path: hashlib.sha256(path.read_bytes()).digest())[:number]
+    return [path for path in paths if path in chosen]
 
 
 @dataclass(frozen=True, slots=True)
-class Peer:
-    """A peer that is installed."""
+class PeersPlan:
+    """The things that are measured.
 
-    name: str
-    package: str
-    version: str
-    start: Callable[[Case, int], AbstractContextManager[Managed]]
+    Args:
+        talks: A file of LoCoMo's form; without it nothing is said of memory.
+        fractions: Budgets as shares of each session's tokens, each above 0 and at most 1.
+        min_calls: Sessions with fewer answered calls of tools are left out.
+        sample: So many sessions, chosen by the hash of their bytes.
+        yours: Addresses of a user's own managers.
 
+    Raises:
+        InputError: A budget is out of range.
+    """
 
-def installed() -> tuple[list[Peer], list[str]]:
-    """Return the peers that can be measured here, and of the others why not."""
-    peers: list[Peer] = []
-    skipped: list[str] = []
-    for find in (_trim, _clear, _compress):
-        try:
-            peers.append(find())
-        except (ImportError, AttributeError, PackageNotFoundError) as error:
-            skipped.append(f"{find.__doc__}: not installed, or another version of it ({error})")
-    return peers, skipped
+    talks: Path | None = None
+    fractions: tuple[float, ...] = FRACTIONS
+    min_calls: int = 60
+    sample: int | None = None
+    yours: tuple[str, ...] = ()
 
-
-def _trim() -> Peer:
-    """langchain_core trim_messages"""
-    core = importlib.import_module("langchain_core.messages")
-    trim = core.trim_messages
-
-    def start(case: Case, budget: int) -> AbstractContextManager[Managed]:
-        chain = _Chain(case, core)
-
-        def edit(messages: list[Any]) -> list[Any]:
-            kept: list[Any] = trim(
-                messages,
-                max_tokens=budget,
-                token_counter=chain.count,
-                strategy="last",
-                include_system=True,
-                start_on=("human", "ai"),
-            )
-            return kept
-
-        chain.edit = edit
-        return nullcontext(chain)
-
-    return Peer("langchain_core trim_messages", "langchain-core", version("langchain-core"), start)
+    def __post_init__(self) -> None:
+        if not self.fractions or not all(0 < fraction <= 1 for fraction in self.fractions):
+            raise InputError("a fraction must be above 0 and at most 1")
 
 
-def _clear() -> Peer:
-    """langchain ClearToolUsesEdit"""
-    core = importlib.import_module("langchain_core.messages")
-    clear = importlib.import_module("langchain.agents.middleware.context_editing").ClearToolUsesEdit
+def measure(
+    root: Path, plan: PeersPlan | None = None, *, jobs: int = 1, progress: Progress = lambda _: None
+) -> PeersReport:
+    """Measure every manager on the recorded sessions of a folder.
 
-    def start(case: Case, budget: int) -> AbstractContextManager[Managed]:
-        chain = _Chain(case, core)
-        act = clear(trigger=budget, keep=Settings().keep_tool_results)
-
-        def edit(messages: list[Any]) -> list[Any]:
-            act.apply(messages, count_tokens=chain.count)  # puts new messages into the list, and changes none
-            return messages
-
-        chain.edit = edit
-        return nullcontext(chain)
-
-    return Peer("langchain ClearToolUsesEdit", "langchain", version("langchain"), start)
-
-
-class _Chain:
-    """A history in langchain's messages: one for a text of the user's, one for each result, one for what the agent says."""
-
-    def __init__(self, case: Case, core: Any) -> None:
-        self.edit: Callable[[list[Any]], list[Any]] = list
-        self._texts: dict[str, tuple[str, list[Text]]] = {}
-        self._count = case.count
-        self._messages: list[Any] = []
-        self._ends: list[int] = []
-        if case.texts.system:
-            self._put(core.SystemMessage, "\n".join(text for text, _ in case.texts.system), list(case.texts.system))
-        for message in case.history.messages:
-            self._ends.append(len(self._messages))
-            blocks = list(zip(message["content"], case.texts.of_message(message), strict=True))
-            said = [(block["text"], text) for block, text in blocks if block["type"] == "text"]
-            spoken, told = "\n".join(words for words, _ in said), [text for _, text in said]
-            if message["role"] == "assistant":
-                calls = [(block, text) for block, text in blocks if block["type"] == "tool_use"]
-                tools = [{"name": b["name"], "args": _object(b["input"]), "id": b["id"]} for b, _ in calls]
-                self._put(core.AIMessage, spoken, [*told, *(text for _, text in calls)], tool_calls=tools)
-                continue
-            for block, text in blocks:
-                if block["type"] == "tool_result":
-                    self._put(core.ToolMessage, block["content"], [text], tool_call_id=block["tool_use_id"])
-            if said:
-                self._put(core.HumanMessage, spoken, told)
-
-    def _put(self, kind: Any, content: str, texts: list[Text], **more: Any) -> None:
-        id_ = str(len(self._messages))
-        self._messages.append(kind(content=content, id=id_, **more))
-        self._texts[id_] = (content, texts)
-
-    def window(self, number: int) -> Sequence[Text]:
-        kept = self.edit(self._messages[: self._ends[number]])
-        return [text for message in kept for text in self._of(message)]
-
-    def count(self, messages: Sequence[Any]) -> int:
-        """Count as every other system is counted."""
-        return sum(tokens for message in messages for _, tokens in self._of(message))
-
-    def _of(self, message: Any) -> list[Text]:
-        content, texts = self._texts[message.id]
-        return texts if message.content == content else [(message.content, self._count(message.content))]
-
-
-def _object(given: Any) -> dict[str, Any]:
-    return given if isinstance(given, dict) else {"input": given}
-
-
-# ------------------------------------------------------------------------------------------------- in a process of its own
-
-_WORKER = """
-import json, os, sys
-answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-os.dup2(2, 1)
-try:
-    from headroom import compress
-except Exception as error:
-    print(json.dumps({"error": repr(error)}), file=answers, flush=True)
-    sys.exit(1)
-print(json.dumps({"ready": True}), file=answers, flush=True)
-history = []
-for line in sys.stdin:
-    asked = json.loads(line)
-    history += asked["new"]
-    given = json.loads(json.dumps(history))
-    done = compress(given, model=asked["model"], model_limit=asked["limit"], kompress_model="disabled")
-    print(json.dumps(done.messages), file=answers, flush=True)
-"""
-
-_ENVIRONMENT = {
-    "DO_NOT_TRACK": "1",
-    "HEADROOM_BEACON": "off",
-    "HEADROOM_OFFLINE": "1",
-    "HEADROOM_TELEMETRY": "off",
-    "HF_HUB_OFFLINE": "1",
-    "PYTHONUTF8": "1",
-    "TRANSFORMERS_OFFLINE": "1",
-}
-"""Its whole environment: the session's text must not leave this machine, nor stay in any home."""
-
-_MODEL = "claude-sonnet-4-5"
-
-
-def _compress() -> Peer:
-    """headroom compress"""
-    if importlib.util.find_spec("headroom") is None:
-        raise ImportError("No module named 'headroom'")
-    return Peer("headroom compress", "headroom-ai", version("headroom-ai"), _headroom)
-
-
-@contextmanager
-def _headroom(case: Case, budget: int) -> Iterator[Managed]:
-    with tempfile.TemporaryDirectory(prefix="undrift-drift-") as home:
-        environment = {
-            **_ENVIRONMENT,
-            "HOME": home,
-            "USERPROFILE": home,
-            "HEADROOM_WORKSPACE_DIR": home,
-            "HEADROOM_CONFIG_DIR": home,
-            "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry),
-        }
-        process = subprocess.Popen(  # noqa: S603 - our own words, without a shell
-            [sys.executable, "-c", _WORKER],
-            cwd=home,
-            env=environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            encoding="utf-8",
+    `jobs`: the number of processes, at least 1. Raises InputError: the folder cannot be read or holds no such session.
+    """
+    plan = plan or PeersPlan()
+    known, absent = managers(plan.yours)
+    found = sessions_in(root, min_calls=plan.min_calls)
+    paths = sampled(found.paths, plan.sample)
+    if not paths:
+        raise InputError(
+            f"{root}: holds no session with {plan.min_calls} calls; name another folder, or lower --min-calls"
         )
-        with process:
+    names = [path.relative_to(root).as_posix() if path != root else path.name for path in paths]
+    report = PeersReport(
+        managers=known,
+        sessions=names,
+        of_sessions=len(found.paths),
+        versions={"undrift": __version__, **{one.package: one.version for one in known if one.package}},
+        not_run=[f"{name} ({package}): needs a model" for name, package in NEEDS_A_MODEL],
+        absent=absent,
+    )
+    for path, runs in _each(partial(_session, plan=plan), paths, jobs):
+        progress(path.name)
+        report.add(path.name, runs)
+    for path, judged in _each(partial(_compactions, plan=plan), paths, jobs):
+        progress(f"the compactions of {path.name}")
+        report.compactions += judged
+    if plan.talks is not None:
+        for talk, found_by in _each(partial(_asked, plan=plan), talks_in(plan.talks), jobs):
+            progress(f"the questions of {talk.name}")
+            report.add_talk(talk, found_by)
+    return report
+
+
+def _each(judge: Callable[[Given], Result], given: Sequence[Given], jobs: int) -> Iterator[tuple[Given, Result]]:
+    """Judge each on its own, in processes if there are several jobs; in the given order."""
+    if jobs == 1:
+        yield from ((one, judge(one)) for one in given)
+        return
+    with ProcessPoolExecutor(max_workers=jobs) as pool:
+        yield from zip(given, pool.map(judge, given), strict=True)
+
+
+def _session(path: Path, *, plan: PeersPlan) -> _Runs:
+    """Let every manager manage one session within each budget."""
+    recording, rules = with_rules(open_recording(path), path.name)
+    case = Case(path.name, recording)
+    said = said_rules(case.history, rules)
+    runs: _Runs = {}
+    for fraction in plan.fractions:
+        budget = max(1, int(fraction * case.tokens))
+        for manager in managers(plan.yours)[0]:
             try:
-                worker = _Worker(case, budget, process)
-                worker.hear()
-                yield worker
-            finally:
-                process.kill()
+                runs[fraction, manager.name] = _managed(case, manager, budget, RuleWatch(said))
+            except Exception as error:  # noqa: BLE001 - it is another's program, and may raise anything
+                runs[fraction, manager.name] = f"{path.name}: {error!r}"
+    return runs
 
 
-class _Worker:
-    """The other end of the process: sends what is new, hears the whole window."""
+def _managed(case: Case, manager: WindowManager, budget: int, watch: RuleWatch) -> PeerRun:
+    faults = Counter[str]()
+    with manager.start(case) as fit:
+        managed = Managed(case, fit, budget)
 
-    def __init__(self, case: Case, budget: int, process: "subprocess.Popen[str]") -> None:
-        self._case = case
-        self._budget = budget
-        self._process = process
-        self._sent = 0
+        def window(number: int) -> list[Text]:
+            texts = managed.window(number)
+            faults[fault_of(managed.sent)] += 1
+            watch.observe(number, (text for text, _ in texts))
+            return texts
 
-    def window(self, number: int) -> Sequence[Text]:
-        new = self._case.history.messages[self._sent : number]
-        self._sent = number
-        assert self._process.stdin is not None  # asked for as a pipe
-        asked = {"new": new, "model": self._case.model or _MODEL, "limit": self._budget}
-        self._process.stdin.write(json.dumps(asked) + "\n")
-        self._process.stdin.flush()
-        return self._read(self.hear())
+        outcome = run(case, window)
+    outcome = replace(outcome, over_budget=over_budget_turns(case, outcome.sizes, budget))
+    return PeerRun(outcome, faults["broken"], faults["opening"], watch.held, watch.due)
 
-    def hear(self) -> Any:
-        """Wait for one answer."""
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
-        answer = json.loads(line) if line else {"error": "its process ended"}
-        if isinstance(answer, dict) and "error" in answer:
-            raise UndriftError(f"headroom cannot be measured: {answer['error']}; uninstall it, or mend it")
-        return answer
 
-    def _read(self, messages: Sequence[dict[str, Any]]) -> list[Text]:
-        """Read its messages: what it left alone is known, what it changed is counted."""
-        texts: list[Text] = list(self._case.texts.system)
-        history = self._case.history.messages
-        for place, message in enumerate(messages):
-            if place < len(history) and message == history[place]:
-                texts += self._case.texts.of_message(history[place])
-                continue
-            content = message["content"]
-            blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
-            texts += self._case.texts.of_message({**message, "content": blocks})
-        return texts
+def _compactions(path: Path, *, plan: PeersPlan) -> list[JudgedCompaction]:
+    """Judge what every manager holds at the compactions of one session."""
+    others = {
+        manager.name: partial(_at_compaction, manager) for manager in managers(plan.yours)[0] if _can_be_asked(manager)
+    }
+    return list(measure_restore([path], budgets=(RESTORE_TOKENS,), others=others).found)
+
+
+def _can_be_asked(manager: WindowManager) -> bool:
+    """The ceilings know the needs of turns, not those of a compaction."""
+    return manager not in (CLAIRVOYANT, LEGAL_CLAIRVOYANT)
+
+
+def _at_compaction(manager: WindowManager, entries: Sequence[ContextEntry], tokens: int) -> Sequence[str]:
+    recording = Recording("", tuple(entries), {}, None, None, None, (), unfinished=False)
+    case = Case("", recording)
+    try:
+        with manager.start(case) as fit:
+            sent = fit(case.history.messages, tokens)
+    except Exception:  # noqa: BLE001 - another's program: it holds nothing there, and its own row says that it broke
+        return ()
+    return [text for message in sent for text, _ in case.texts.of_message(message)]
+
+
+def _asked(talk: TalkQuestions, *, plan: PeersPlan) -> dict[str, tuple[int, int]]:
+    """Ask every manager the questions of one talk: how many windows hold the answer, and how many are over the budget."""
+    case = talk.case()
+    budget = talk.budget_tokens(case)
+    found: dict[str, tuple[int, int]] = {}
+    for manager in (*managers(plan.yours)[0], UNDRIFT_MEMORY):
+        if not _can_be_asked(manager):
+            continue
+        held = over = 0
+        with ExitStack() as stack:
+            # One memory serves all questions: to write it again for each took 75 s a talk. Others start again each time.
+            fit = stack.enter_context(manager.start(case)) if manager is UNDRIFT_MEMORY else None
+            for question, evidence in talk.questions:
+                with suppress(Exception), ExitStack() as own:  # another's program that breaks holds nothing
+                    now = fit or own.enter_context(manager.start(case))
+                    sent = now([*case.history.messages, *talk.asking(question)], budget)
+                    texts = [text for message in sent for text, _ in case.texts.of_message(message)]
+                    over += case.size_of(sent) > budget
+                    held += any(said in text for said in evidence for text in texts)
+        found[manager.name] = (held, over)
+    return found

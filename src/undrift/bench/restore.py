@@ -10,11 +10,12 @@ repeat each other: a compaction counts once.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 
 from undrift.bench.put_back import files_put_back
 from undrift.bench.restore_report import JudgedCompaction, RestoreReport
@@ -35,7 +36,16 @@ from undrift.recordings.figures import compaction_records, recorded_figures
 from undrift.recordings.files import open_recording
 from undrift.values.window import ContextEntry
 
-__all__ = ["BUDGETS_TOKENS", "CLIENTS", "RestoredText", "bag_of_names", "measure", "raw_tail", "repository_of"]
+__all__ = [
+    "BUDGETS_TOKENS",
+    "CLIENTS",
+    "HeldTexts",
+    "RestoredText",
+    "bag_of_names",
+    "measure",
+    "raw_tail",
+    "repository_of",
+]
 
 BUDGETS_TOKENS = (5_000, 10_000)
 CLIENTS = ("claude-code", "codex")
@@ -46,6 +56,9 @@ RestoredText = Callable[[Sequence[ContextEntry], int, GivenBack, Sequence[str]],
 
 That is what the client keeps by its own rule, and the texts that are known to be there.
 """
+
+HeldTexts = Callable[[Sequence[ContextEntry], int], Sequence[str]]
+"""Gives the texts that a manager of windows would send at a compaction, from the entries before it and a budget in tokens."""
 
 _NOTHING = GivenBack()
 _LEAST_CALLS = 15
@@ -79,8 +92,8 @@ def measure(
     paths: Iterable[Path],
     *,
     budgets: Sequence[int] = BUDGETS_TOKENS,
-    clients: Collection[str] = CLIENTS,
     restored: RestoredText | None = None,
+    others: Mapping[str, HeldTexts] = MappingProxyType({}),
     judging: Callable[[str], AbstractContextManager[object]] = nullcontext,
     progress: Callable[[str], None] = lambda _: None,
 ) -> RestoreReport:
@@ -89,8 +102,8 @@ def measure(
     Args:
         paths: Recorded sessions and folders of them.
         budgets: The sizes of the restore texts, each at least 1 token of 4 characters.
-        clients: Keys of `undrift.transcripts.FORMATS`; recordings of others are left out.
         restored: What writes the texts that are judged; None: `undrift.core.restore.restore`.
+        others: Further texts by name, judged beside these.
         judging: What holds while the texts of a repository are written, such as tables that never saw it.
         progress: Called with the name of each file that is read.
 
@@ -98,7 +111,7 @@ def measure(
         InputError: A folder cannot be read.
     """
     sizes = tuple(sorted(set(budgets)))
-    texts = partial(_texts, restored=restored or _restored, budgets=sizes)
+    texts = partial(_texts, restored=restored or _restored, budgets=sizes, others=others)
     found: list[JudgedCompaction] = []
     left_out: Counter[str] = Counter()
     seen: set[tuple[int | None, int, tuple[int, int]]] = set()
@@ -109,7 +122,7 @@ def measure(
             progress(path.name)
             try:
                 with judging(repository_of(path)):
-                    judged = list(_of_file(path, given, clients, texts))
+                    judged = list(_of_file(path, given, texts))
             except TranscriptError:
                 left_out["no recorded session"] += 1
                 continue
@@ -129,12 +142,11 @@ def repository_of(path: Path) -> str:
 def _of_file(
     path: Path,
     given: Path,
-    clients: Collection[str],
     texts_of: Callable[..., Iterator[tuple[str, frozenset[Reference], int]]],
 ) -> Iterator[tuple[tuple[int | None, int, tuple[int, int]], JudgedCompaction]]:
     recording = open_recording(path)
     recorded = recorded_figures(path, recording.format)
-    if recording.format not in clients or recorded.sub_agent:
+    if recording.format not in CLIENTS or recorded.sub_agent:
         return
     records = compaction_records(recording, recorded)
     for judged in _judged(steps_of(recording.entries), recording.compactions, records):
@@ -205,7 +217,12 @@ def _read_again(
 
 
 def _texts(
-    judged: _Judged, *, restored: RestoredText, budgets: Sequence[int], gives_back: GivenBack
+    judged: _Judged,
+    *,
+    restored: RestoredText,
+    budgets: Sequence[int],
+    others: Mapping[str, HeldTexts],
+    gives_back: GivenBack,
 ) -> Iterator[tuple[str, frozenset[Reference], int]]:
     """Yield each text's name, what it holds of what was used, and its tokens."""
     entries = [step.entry for step in judged.before]
@@ -234,6 +251,9 @@ def _texts(
         for name, text in together.items():
             held = today | judged.held([text], strict=True)
             yield f"{name}@{tokens}", held, today_tokens + characters_per_4(text)
+        for name, texts_of in others.items():
+            sent = texts_of(entries, tokens)
+            yield f"{name}@{tokens}", judged.held(sent, strict=True), sum(map(characters_per_4, sent))
 
 
 def _restored(entries: Sequence[ContextEntry], tokens: int, gives_back: GivenBack, put_back: Sequence[str]) -> str:

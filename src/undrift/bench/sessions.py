@@ -6,10 +6,11 @@ longest of them counts.
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from undrift.core.autopsy.survival import Needs
 from undrift.core.text.tokens import counter
@@ -54,6 +55,19 @@ class Case:
         return sum(tokens for _, tokens in self._everything)
 
     @property
+    def system_tokens(self) -> int:
+        """The tokens of the system text, which every prompt holds."""
+        return sum(tokens for _, tokens in self.texts.system)
+
+    def size(self, blocks: Iterable[Mapping[str, Any]]) -> int:
+        """Count the tokens of blocks, original or edited."""
+        return sum(self.texts.of_block(block)[1] for block in blocks)
+
+    def size_of(self, messages: Iterable[Mapping[str, Any]]) -> int:
+        """Count the tokens of messages, original or edited."""
+        return sum(tokens for message in messages for _, tokens in self.texts.of_message(message))
+
+    @property
     def calls(self) -> int:
         """The calls of tools that were answered."""
         return sum(metadata_of(entry, "kind") == "call" for entries in self.history.entries for entry in entries)
@@ -83,7 +97,7 @@ class Case:
         entries = self.history.entries[:number]
         results = [e.pair_id for message in entries for e in message if metadata_of(e, "kind") == "result"]
         stay = {*results[-defaults.keep_tool_results :], *(e.pair_id for e in entries[-1])} - {None}
-        total = sum(tokens for _, tokens in self.texts.system)
+        total = self.system_tokens
         for message, sources in zip(self.history.messages[:number], entries, strict=True):
             for entry, (_, tokens) in zip(sources, self.texts.of_message(message), strict=True):
                 if metadata_of(entry, "kind") in ("call", "result"):

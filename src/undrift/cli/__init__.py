@@ -49,6 +49,8 @@ _BENCH = CommandGroup(
     rooms={
         "cost": ("undrift.cli.bench_cost:cost_command", "Compare its cost with sending everything."),
         "drift": ("undrift.cli.bench:drift_command", "Measure how often needed text is in the window."),
+        "outcomes": ("undrift.cli.bench_outcomes:outcomes_command", "Ask whether solved runs kept more in the window."),
+        "peers": ("undrift.cli.bench_peers:peers_command", "Measure context managers side by side."),
         "restore": ("undrift.cli.bench_restore:bench_restore_command", "Measure what a restore text holds."),
         "retrieval": ("undrift.cli.bench_retrieval:retrieval_command", "Measure memory search with your own models."),
         "rules": ("undrift.cli.bench_rules:rules_command", "Measure whether rules hold over compactions."),
@@ -83,9 +85,25 @@ _STORE = CommandGroup(
         "backup": ("undrift.cli.backup:backup_command", "Copy the store into one file."),
         "restore": ("undrift.cli.backup:restore_backup_command", "Replace the store with a backup."),
         "adopt": ("undrift.cli.adopt:adopt_command", "Take over records of an earlier version."),
+        "move": ("undrift.cli.move:move_command", "Move the records to a server, or back into a folder."),
+        "sync": ("undrift.cli.sync:sync_command", "Bring this machine's records and a server's together."),
         "rebuild": ("undrift.cli.memory:rebuild_command", "Rebuild the search indexes."),
         "purge": ("undrift.cli.time_travel:purge_command", "Delete stored data for good."),
         "sweep": ("undrift.cli.sweep:sweep_command", "Delete the removed texts of old sessions."),
+    },
+)
+_TEAM = CommandGroup(
+    "team",
+    help="Manage the people of a server: their keys, and who read what.",
+    rooms={
+        "key": ("undrift.cli.team:key_command", "Make a key of a person for the gateway."),
+        "keys": ("undrift.cli.team:keys_command", "List the keys, without the keys themselves."),
+        "revoke": ("undrift.cli.team:revoke_command", "Revoke a key."),
+        "login": ("undrift.cli.team:login_command", "Bind a login role of the database to one person."),
+        "audit": ("undrift.cli.team:audit_command", "Show who read what other people wrote."),
+        "months": ("undrift.cli.team_months:months_command", "List the months of the server, with their sizes."),
+        "drop": ("undrift.cli.team_months:drop_command", "Drop the sessions that began in a month."),
+        "destroy": ("undrift.cli.team:destroy_command", "Destroy an organisation's key, and all its records."),
     },
 )
 
@@ -106,6 +124,7 @@ _STORE = CommandGroup(
         "memory": (_MEMORY, "Remember facts and search them."),
         "session": (_SESSION, "List sessions, tasks and history; rewind them."),
         "proxy": ("undrift.cli.proxy:proxy_command", "Run the gateway for any client or SDK."),
+        "serve": ("undrift.cli.serve:serve_command", "Run the gateway as a service for a team."),
         "agent": (_AGENT, "Serve MCP, manage one request, run a plan."),
         "doctor": ("undrift.cli.doctor:doctor_command", "Say what is wrong, and what to do."),
         "handoff": ("undrift.cli.handoff:handoff_command", "Start another client with the open work of a session."),
@@ -113,6 +132,7 @@ _STORE = CommandGroup(
         "rules": (_RULES, "List the rules that hold; add and remove some."),
         "config": ("undrift.cli.config:config_command", "Show the settings, and where each comes from."),
         "store": (_STORE, "Back up, restore, rebuild or purge the store."),
+        "team": (_TEAM, "Manage the people of a server and their keys."),
         "bench": (_BENCH, "Measure cost, drift and memory search."),
         "help": ("undrift.cli.help:help_command", "Explain a command."),
         "completion": ("undrift.cli.help:completion_command", "Print a script that completes commands in a shell."),

@@ -25,6 +25,7 @@ from undrift.recordings.autopsy import Postmortem, SubAgentSession, counted_once
 from undrift.recordings.headline import headline
 from undrift.recordings.index import AutopsyIndex
 from undrift.settings.model_table import Model, read_models
+from undrift.stores.served import home_path
 
 __all__ = ["autopsy_command", "progress"]
 
@@ -84,7 +85,7 @@ def autopsy_command(
         _examine_files(files, format_, asked)
         return
     own = own_recordings("undrift autopsy", **homes)
-    index = AutopsyIndex(Path(settings.home), budget_tokens=budget, models=asked.models)
+    index = AutopsyIndex(home_path(settings.home), budget_tokens=budget, models=asked.models)
     sessions = OwnSessions(index, own, texts=asked.texts, quiet=as_json)
     is_limited = click.get_current_context().get_parameter_source("limit") is not ParameterSource.DEFAULT
     with sessions.opened():

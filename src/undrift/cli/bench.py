@@ -11,7 +11,7 @@ from undrift.cli.of_session import TOKENS, Whole
 from undrift.cli.show import note, safe
 from undrift.errors import InputError
 
-__all__ = ["drift_command", "overhead_command", "store_command", "which_sessions"]
+__all__ = ["drift_command", "overhead_command", "store_command", "which_fewest", "which_fractions", "which_sessions"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -51,9 +51,20 @@ def _fractions(_: click.Context, __: click.Parameter, value: str | None) -> tupl
     return tuple(dict.fromkeys(shares))
 
 
-def which_sessions(*, min_calls: int) -> Callable[[F], F]:
-    """Give a measure the options --min-calls and --every. `min_calls`: the default."""
-    fewest = click.option(
+def which_fractions(command: F) -> F:
+    """Give a measure the option --fractions."""
+    option = click.option(
+        "--fractions",
+        metavar="F,F",
+        callback=_fractions,
+        help="Budgets as shares of each session's tokens, such as 0.5,0.25.",
+    )
+    return option(command)
+
+
+def which_fewest(*, min_calls: int) -> Callable[[F], F]:
+    """Give a measure the option --min-calls. `min_calls`: the default."""
+    return click.option(
         "--min-calls",
         type=Whole(min=0),
         default=min_calls,
@@ -61,6 +72,11 @@ def which_sessions(*, min_calls: int) -> Callable[[F], F]:
         metavar="N",
         help="Skip sessions with fewer than N calls.",
     )
+
+
+def which_sessions(*, min_calls: int) -> Callable[[F], F]:
+    """Give a measure the options --min-calls and --every. `min_calls`: the default."""
+    fewest = which_fewest(min_calls=min_calls)
     every = click.option(
         "--every", type=Whole(min=1), default=1, show_default=True, metavar="N", help="Measure only every N-th session."
     )
@@ -69,12 +85,7 @@ def which_sessions(*, min_calls: int) -> Callable[[F], F]:
 
 @click.command("drift")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, exists=True))
-@click.option(
-    "--fractions",
-    metavar="F,F",
-    callback=_fractions,
-    help="Budgets as shares of each session's tokens, such as 0.5,0.25.",
-)
+@which_fractions
 @click.option(
     "--budget",
     "budgets",

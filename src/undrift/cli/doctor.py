@@ -9,8 +9,8 @@ from undrift import __version__
 from undrift.cli.draw import say
 from undrift.cli.lookup import has_store
 from undrift.cli.place import HOME_HELP, home_of, places_here, project_options
-from undrift.cli.show import count, echo_json, safe
-from undrift.doctor import Finding, examine
+from undrift.cli.show import count, echo_json, note, safe
+from undrift.doctor import Finding, examine, report
 from undrift.errors import SettingsError
 from undrift.settings import Settings
 from undrift.stores.projects import user_records
@@ -24,11 +24,14 @@ _MARKS = {"wrong": "WRONG", "note": "note ", "ok": "ok   "}
 @click.command("doctor")
 @click.option("-v", "--verbose", is_flag=True, help="Also show all settings and other details.")
 @click.option("--full", is_flag=True, help="Read every record again.")
+@click.option("--report", "as_report", is_flag=True, help="Print what an issue needs, without paths, names and texts.")
 @click.option("--home", metavar="DIR", help=HOME_HELP)
 @project_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
 @click.pass_context
-def doctor_command(context: click.Context, verbose: bool, full: bool, home: str | None, as_json: bool) -> None:
+def doctor_command(
+    context: click.Context, verbose: bool, full: bool, as_report: bool, home: str | None, as_json: bool
+) -> None:
     """Say what is wrong, and what to do.
 
     It checks the records of the store against their SHA-256. It reads those that are new since its last check without
@@ -39,11 +42,17 @@ def doctor_command(context: click.Context, verbose: bool, full: bool, home: str 
 
     \b
     undrift doctor
+    undrift doctor --report
     """
     homes, stores = _looked_at(home)
-    found = tuple(examine(homes, stores=stores, overrides={} if home is None else {"home": home}, full=full))
+    overrides = {} if home is None else {"home": home}
+    found = tuple(examine(homes, stores=stores, overrides=overrides, full=full))
     bad = [finding for finding in found if finding.state == "wrong"]
-    if as_json:
+    if as_report:
+        for line in report(found, overrides=overrides):
+            click.echo(line)
+        note("Paths, names and texts are left out. Read the report before you publish it.")
+    elif as_json:
         echo_json({"version": __version__, "ok": not bad, "findings": [asdict(finding) for finding in found]})
     else:
         say(f"{count(len(bad), 'thing is', 'things are')} wrong" if bad else "Nothing is wrong.", bold=True)

@@ -7,8 +7,10 @@ import difflib
 import errno
 import io
 import logging
+import os
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib import import_module
 from typing import IO, Any
 
@@ -183,7 +185,16 @@ class Program(CommandGroup):
         except OSError as error:
             if error.errno == errno.EPIPE:
                 raise  # the reader of our output has enough; click ends quietly
+            _drop_output()
             raise _Failed(f"{error.filename or 'the output'}: {error.strerror or error}") from error
+
+
+def _drop_output() -> None:
+    """Let what could not be written go: else Python tries again at its end, and exits with 120."""
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
 
 
 def _loaded(room: "str | CommandGroup") -> click.Command | None:

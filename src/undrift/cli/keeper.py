@@ -25,6 +25,7 @@ from undrift.proxy.owner import is_token, split
 from undrift.proxy.peer import is_ours
 from undrift.stores import files
 from undrift.stores.secret import http_token
+from undrift.values.running import is_running
 
 __all__ = ["LOG", "LOG_BYTES", "keep", "open_log", "start", "wait_for_end"]
 
@@ -60,6 +61,8 @@ def start(command: Sequence[str], log: Path) -> str:
     writes to stderr. Raises OSError: the log cannot be made. Raises SettingsError: it could not start; the message is
     its own.
     """
+    if sys.platform == "win32":
+        raise SettingsError("a gateway beside a client needs a POSIX system")
     owner, descriptor = os.getpid(), open_log(log)
     reader, writer = os.pipe()
     if (child := os.fork()) == 0:
@@ -118,7 +121,7 @@ def keep(command: Sequence[str], owner: int, log: int, say: Callable[[dict[str, 
             if not has_listened:
                 say({"error": _last_words(log, began_at)})
                 return
-            if not _is_alive(owner):
+            if is_running(owner) is False:
                 return
             falls = falls + 1 if time.monotonic() - began_s < _SOON_S else 1
             _note(log, event="ended", status=gateway.returncode, in_a_row=falls)
@@ -130,22 +133,14 @@ def _note(log: int, **fields: Any) -> None:
 
 
 def _last_words(log: int, began_at: int) -> str:
+    if sys.platform == "win32":
+        return ""
     said = os.pread(log, _ERROR_BYTES, began_at).decode("utf-8", "replace").strip().splitlines()
     return said[-1].removeprefix("undrift: ") if said else "the gateway ended before it accepted requests"
 
 
-def _is_alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
-
-
 def wait_for_end(process: int) -> None:
-    """Return when a process has ended."""
+    """Return when a process has ended; never on Windows, which does not say it."""
     if sys.platform == "linux":
         try:
             descriptor = os.pidfd_open(process)
@@ -157,7 +152,7 @@ def wait_for_end(process: int) -> None:
             select.select([descriptor], [], [])
             os.close(descriptor)
             return
-    while _is_alive(process):
+    while is_running(process) is not False:
         time.sleep(_LOOK_S)
 
 

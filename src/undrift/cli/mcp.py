@@ -1,6 +1,5 @@
 """``undrift agent mcp``: the MCP server, on stdin and stdout or over HTTP on this machine."""
 
-from pathlib import Path
 from typing import get_args
 
 import click
@@ -11,6 +10,7 @@ from undrift.cli.place import HOME_HELP, home_settings, named_place, project_opt
 from undrift.cli.show import echo_json, note, safe
 from undrift.mcp.place import ServedHome
 from undrift.mcp.surface import ToolChoice, surface_of
+from undrift.stores.served import home_path
 
 __all__ = ["mcp_command"]
 
@@ -46,7 +46,7 @@ def mcp_command(
     if port is not None and not over_http:
         raise click.UsageError("--port needs --http")
     settings = home_settings(home)
-    place = ServedHome(Path(settings.home), settings, named_place(home), shares=True, session=session)
+    place = ServedHome(home_path(settings.home), settings, named_place(home), shares=True, session=session)
     surface = surface_of(place, __version__, tools)
     if not over_http:
         from undrift.mcp.serving import run_stdio

@@ -18,13 +18,19 @@ __all__ = ["FORMATS_READ", "client_folders", "own_recordings", "recorded_homes",
 
 _Command = Callable[..., Any]
 _HOMES = {
-    "claude": "CLAUDE_CONFIG_DIR",
-    "codex": "CODEX_HOME",
-    "gemini": "GEMINI_CLI_HOME",
-    "copilot": "COPILOT_HOME",
-    "pi": "PI_CODING_AGENT_DIR",
+    "claude": ("CLAUDE_CONFIG_DIR", ".claude"),
+    "codex": ("CODEX_HOME", ".codex"),
+    "gemini": ("GEMINI_CLI_HOME", ".gemini"),
+    "copilot": ("COPILOT_HOME", ".copilot"),
+    "pi": ("PI_CODING_AGENT_DIR", ".pi/agent"),
+    "qwen": ("QWEN_HOME", ".qwen"),
+    "kimi": ("KIMI_CODE_HOME", ".kimi-code"),
+    "cline": ("CLINE_DATA_DIR", ".cline/data"),
+    "cn": ("CONTINUE_GLOBAL_DIR", ".continue"),
 }
-"""Client -> the variable that names its folder to the client itself."""
+"""Client -> the variable that names its folder to the client itself, and its usual folder in the user's home."""
+_HELD = "gemini"
+"""The client whose variable names the folder that holds its own."""
 
 FORMATS_READ = f"FILE is in one of these formats: {', '.join(FORMATS)}."
 """Ends the help of each command that reads a session."""
@@ -62,56 +68,33 @@ def session_options(limit: int, limited: str) -> Callable[[_Command], _Command]:
 
 def client_folders(command: _Command) -> _Command:
     """Give a command the hidden options that name the clients' folders, for `own_recordings`."""
-    for client, variable in reversed(_HOMES.items()):
+    for client, (variable, _) in reversed(_HOMES.items()):
         option = click.option(f"--{client}-home", envvar=variable, type=click.Path(path_type=Path), hidden=True)
         command = option(command)
     return command
 
 
-def own_recordings(
-    command: str,
-    *,
-    claude_home: Path | None,
-    codex_home: Path | None,
-    gemini_home: Path | None,
-    copilot_home: Path | None,
-    pi_home: Path | None,
-) -> tuple[Path, ...]:
+def own_recordings(command: str, **folders: Path | None) -> tuple[Path, ...]:
     """Find the user's own recordings, newest first. If there are none, the error names the searched folders.
 
-    Args:
-        claude_home: None for ``~/.claude``.
-        codex_home: None for ``~/.codex``.
-        gemini_home: The folder that holds ``.gemini``; None for the home folder.
-        copilot_home: None for ``~/.copilot``.
-        pi_home: None for ``~/.pi/agent``.
-
-    Raises:
-        TranscriptError: No session, or no home folder to look in.
+    `folders`: see `recorded_homes`. Raises TranscriptError: no session, or no home folder to look in.
     """
     try:
-        homes = recorded_homes(claude_home, codex_home, gemini_home, copilot_home, pi_home)
+        homes = recorded_homes(**folders)
     except RuntimeError as error:
         raise TranscriptError(f"your home folder is not known; name a file: {command} FILE") from error
     found = own_sessions(homes)
     if not found:
-        *folders, last = map(str, homes.folders)
-        raise TranscriptError(f"no recorded session in {', '.join(folders)} and {last}; name a file: {command} FILE")
+        *searched, last = map(str, homes.folders)
+        raise TranscriptError(f"no recorded session in {', '.join(searched)} and {last}; name a file: {command} FILE")
     return found
 
 
-def recorded_homes(
-    claude_home: Path | None = None,
-    codex_home: Path | None = None,
-    gemini_home: Path | None = None,
-    copilot_home: Path | None = None,
-    pi_home: Path | None = None,
-) -> Homes:
-    """Return the folders of the clients; None for a client's usual one. Raises RuntimeError: the home folder is not known."""
-    return Homes(
-        claude=claude_home or Path.home() / ".claude",
-        codex=codex_home or Path.home() / ".codex",
-        gemini=(gemini_home or Path.home()) / ".gemini",
-        copilot=copilot_home or Path.home() / ".copilot",
-        pi=pi_home or Path.home() / ".pi" / "agent",
-    )
+def recorded_homes(**folders: Path | None) -> Homes:
+    """Return the folders of the clients. Raises RuntimeError: the home folder is not known.
+
+    `folders`: ``claude_home`` and so on, as `client_folders` gives them; None for a client's usual one.
+    """
+    found = {client: folders.get(f"{client}_home") or Path.home() / usual for client, (_, usual) in _HOMES.items()}
+    holder = folders.get(f"{_HELD}_home")
+    return Homes(**{**found, _HELD: holder / _HOMES[_HELD][1] if holder else found[_HELD]})

@@ -18,6 +18,7 @@ from undrift.profiles import PROFILES
 from undrift.settings import Settings, environment, working_folder
 from undrift.stores.opening import engine_of
 from undrift.stores.projects import FILES, keep, place_at, place_of, places_in
+from undrift.stores.served import home_path
 from undrift.values.project import Place
 
 __all__ = [
@@ -103,7 +104,7 @@ def agents_client() -> str:
 def home_of(given: str | None) -> Path:
     """Return the home: the given one, else that of the settings."""
     settings = Settings.from_environment() if given is None else Settings.from_environment(home=given)
-    return Path(settings.home)
+    return home_path(settings.home)
 
 
 def place_here(given: str | None, folder: Path | None = None) -> Place:

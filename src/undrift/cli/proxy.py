@@ -25,6 +25,7 @@ from undrift.proxy.config import DEFAULT_UPSTREAMS, PROVIDERS, Provider, regiona
 from undrift.proxy.room import bytes_of, default_bytes
 from undrift.settings import Settings, environment
 from undrift.stores.secret import TOKEN_NAME
+from undrift.stores.served import home_path
 from undrift.stores.service import Service, load
 
 __all__ = ["CLIENTS", "proxy_command", "upstream_options"]
@@ -148,7 +149,7 @@ def proxy_command(
     defaults = regional(environment())
     urls: dict[Any, str] = {name: upstreams[f"upstream_{name}"] or defaults[name] for name in PROVIDERS}
     if is_service:
-        service = _service(Path(settings.home))
+        service = _service(home_path(settings.home))
         port, host, urls = service.port, "127.0.0.1", {**urls, **service.upstreams}
         descriptor = _handed_over() if descriptor is None else descriptor
         recall_reachable = recall_reachable or service.recall_reachable
@@ -163,7 +164,7 @@ def proxy_command(
         shares=True,
         memory_bytes=default_bytes() if memory is None else bytes_of(memory),
     )
-    _log_to(_log_file(Path(settings.home) / LOG) if is_service else logging.StreamHandler())
+    _log_to(_log_file(home_path(settings.home) / LOG) if is_service else logging.StreamHandler())
     server = Server(config, listening)
     if host not in ("127.0.0.1", "localhost", "::1"):
         note(f"undrift: other machines can reach {safe(host)}; without the token they get 401")
@@ -204,7 +205,7 @@ def _end_with(server: Server, process: int) -> None:
 
 def _say(server: Server, settings: Settings, *, as_json: bool) -> None:
     ways = {client: way.format(**server.base_urls) for client, way in CLIENTS.items()}
-    token = str(Path(settings.home) / TOKEN_NAME)
+    token = str(home_path(settings.home) / TOKEN_NAME)
     if as_json:
         said = {
             "url": server.url,

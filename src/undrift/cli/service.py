@@ -41,7 +41,7 @@ class Manager:
         files = self.files(words, port)
         former = {path: text for path in files if (text := place.read(path)) is not None}
         if former and self.name == "launchd":  # it keeps what it has loaded, and takes no second one of the name
-            _call("launchctl", "bootout", f"gui/{os.getuid()}/{LABEL}", must=False)
+            _call("launchctl", "bootout", f"{_domain()}/{LABEL}", must=False)
         try:
             self._put(files)
         except SettingsError:
@@ -57,7 +57,7 @@ class Manager:
             _call("systemctl", "--user", "daemon-reload", must=must)
             _call("systemctl", "--user", "enable", "--now", SOCKET, must=must)
         else:
-            _call("launchctl", "bootstrap", f"gui/{os.getuid()}", str(self.folder / f"{LABEL}.plist"), must=must)
+            _call("launchctl", "bootstrap", _domain(), str(self.folder / f"{LABEL}.plist"), must=must)
 
     def start(self) -> None:
         """Let the port of an installed service be listened on, if it is not."""
@@ -82,14 +82,14 @@ class Manager:
         if self.name == "systemd":
             _call("systemctl", "--user", "--no-block", "try-restart", UNIT, must=False)
         else:
-            _call("launchctl", "kickstart", "-k", f"gui/{os.getuid()}/{LABEL}", must=False)
+            _call("launchctl", "kickstart", "-k", f"{_domain()}/{LABEL}", must=False)
 
     @property
     def restart_line(self) -> str:
         """The command line that restarts the gateway by hand."""
         if self.name == "systemd":
             return f"systemctl --user restart {UNIT}"
-        return f"launchctl kickstart -k gui/{os.getuid()}/{LABEL}"
+        return f"launchctl kickstart -k {_domain()}/{LABEL}"
 
     def remove(self, *, made_folders: int = 0) -> None:
         """Stop the service, and remove its files. `made_folders`: as many folders go too, from the inner one outwards, if they are empty."""
@@ -97,11 +97,18 @@ class Manager:
             _call("systemctl", "--user", "disable", "--now", SOCKET, must=False)
             _call("systemctl", "--user", "--no-block", "stop", UNIT, must=False)
         else:
-            _call("launchctl", "bootout", f"gui/{os.getuid()}/{LABEL}", must=False)
+            _call("launchctl", "bootout", f"{_domain()}/{LABEL}", must=False)
         for path in self.files((), 1):
             place.remove(path, folders=made_folders)
         if self.name == "systemd":
             _call("systemctl", "--user", "daemon-reload", must=False)
+
+
+def _domain() -> str:
+    """Return the name by which launchd knows this user's services; Windows has none."""
+    if sys.platform == "win32":
+        return ""
+    return f"gui/{os.getuid()}"
 
 
 def manager() -> Manager | None:

@@ -15,6 +15,7 @@ from undrift.cli.status_costs import budget_price_of, costs_as_json, managed_in,
 from undrift.cli.status_found import examined_in
 from undrift.cli.status_given import effect_as_json, effect_of, show_comparisons, show_effect, show_findings
 from undrift.cli.status_scope import scope_of
+from undrift.cli.status_waiting import show_waiting, waiting_sessions
 from undrift.doctor import failing
 from undrift.errors import TranscriptError
 from undrift.hooks.call import CLIENTS
@@ -63,10 +64,14 @@ def status_command(home: str | None, limit: int, as_json: bool, **folders: Path 
         costs = costs_as_json(managed, found, models, at_ms)
         wrong = [{"name": one.name, "text": one.text, "remedy": one.remedy, "home": one.home} for one in findings]
         folder = None if project is None else project.root
-        echo_json({"project": folder, **effect_as_json(effect), "wrong": wrong, **costs, "budget_price": price})
+        waiting = {"waiting": waiting_sessions(places)}
+        echo_json(
+            {"project": folder, **effect_as_json(effect), "wrong": wrong, **waiting, **costs, "budget_price": price}
+        )
     else:
         show_effect(effect, scope.words)
         show_findings(findings)
+        show_waiting(places)
         show_comparisons(effect, scope.words)
         show_costs(managed, found, models, words=scope.words, at_ms=at_ms, price=price)
         _show_next(found=bool(found or managed), wide=project is None)

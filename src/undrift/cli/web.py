@@ -18,6 +18,7 @@ from undrift.cli.show import echo_json
 from undrift.errors import SettingsError
 from undrift.settings.model_table import read_models
 from undrift.stores.secret import http_token
+from undrift.stores.served import home_path
 from undrift.values.extras import command_for
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def web_command(
     from undrift.web.source import PageSource
 
     settings = home_settings(home)
-    place = Path(settings.home)
+    place = home_path(settings.home)
     token = http_token(place)
     gateways = OpenInGateways(place, token)
     source = PageSource(place, recorded_homes(**folders), read_models(settings.models_file), gateways.sessions)

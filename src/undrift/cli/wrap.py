@@ -33,6 +33,7 @@ from undrift.proxy.owner import without_token
 from undrift.proxy.peer import tells_users
 from undrift.settings import Settings, environment
 from undrift.stores.secret import http_token
+from undrift.stores.served import home_path
 from undrift.stores.service import load
 
 __all__ = ["wrap_command"]
@@ -132,7 +133,7 @@ def wrap_command(
         name: _shown(upstream[f"upstream_{name}"] or _past_service(_used(name, known.program, around), name))
         for name in PROVIDERS
     }
-    path = Path(log) if log else Path(settings.home) / LOG
+    path = Path(log) if log else home_path(settings.home) / LOG
     words = [f"--upstream-{name}={url}" for name, url in upstreams.items()]
     place = named_place(home) or place_here(home)
     words += [f"--project={place.project.checkout}"] if place.project is not None else []
@@ -141,9 +142,9 @@ def wrap_command(
         recall_reachable = _finds_undrift(known, around)
     words += ["--recall-reachable"] if recall_reachable else []
     url = start([sys.executable, "-P", "-m", "undrift", "proxy", *words], path)
-    token = _token(Path(settings.home))
+    token = _token(home_path(settings.home))
     at = addresses_of(url, token, upstreams["openai"])
-    variables = {**known.environment(at, around), "UNDRIFT_HOME": str(Path(settings.home).absolute())}
+    variables = {**known.environment(at, around), "UNDRIFT_HOME": str(home_path(settings.home).absolute())}
     if sys.stderr.isatty():
         note(f"undrift: {safe(client)} uses {url}; {_budget(settings)}; log: {safe(str(path))}")
         if isinstance(settings.budget_tokens, int):

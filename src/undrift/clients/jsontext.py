@@ -15,7 +15,7 @@ __all__ = ["Node", "indent_of", "line_end_of", "parse"]
 _MOST_DEPTH = 100
 _SPACE = re.compile(r"[ \t\r\n]*")
 _SPACE_AND_COMMENTS = re.compile(r"(?:[ \t\r\n]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
-_SCALAR = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*+"|-?\d[\d.eE+-]*|true|false|null')
+_SCALAR = re.compile(r'"(?>(?:[^"\\\x00-\x1f]|\\.)*)"|-?\d[\d.eE+-]*|true|false|null')
 _INDENT = re.compile(r'^([ \t]+)"', re.MULTILINE)
 
 

@@ -20,7 +20,7 @@ __all__ = ["EnvValues", "TomlValues", "YamlValues"]
 _OTHERWISE = "is written so that undrift cannot set {name!r} in it; set it yourself"
 _TOML_LINE = re.compile(r"^\ufeff?([ \t]*+([A-Za-z0-9_-]++)[ \t]*+=[^\n]*+(?:\n|\Z))", re.MULTILINE)
 _TOML_VALUE = re.compile(
-    r"(?<![A-Za-z0-9_-])([A-Za-z0-9_-]++)[\"']?[ \t]*+=[ \t]*+(\"(?:[^\"\\\n]|\\.)*+\"|'[^'\n]*+')"
+    r"(?<![A-Za-z0-9_-])([A-Za-z0-9_-]++)[\"']?[ \t]*+=[ \t]*+(\"(?>(?:[^\"\\\n]|\\.)*)\"|'[^'\n]*+')"
 )
 _MOST_TRIED = 50  # lines that could be the one; each is tried by reading the whole file
 _ENV_LINE = re.compile(r"^[ \t]*(?:export[ \t]+)?([A-Za-z_][A-Za-z0-9_.-]*)[ \t]*=[ \t]*([^\r\n]*)", re.MULTILINE)

@@ -6,6 +6,7 @@ A file that the user's dotfiles link to is written where the link leads, if that
 import contextlib
 import json
 import os
+import re
 import stat
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from undrift.errors import InputError
+from undrift.values.running import is_running
 
 __all__ = [
     "Memory",
@@ -30,6 +32,7 @@ __all__ = [
 
 _MOST_BYTES = 16 << 20
 _MEMORY = "installed.json"
+_PROCESS = re.compile("[1-9][0-9]{0,8}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +118,6 @@ def remove(path: Path, *, folders: int) -> None:
 
 def sweep(path: Path) -> None:
     """Remove what `write` left beside a file when it was killed."""
-    if os.name == "nt":  # no harmless question whether a process lives
-        return
     prefix = f".{path.name}.undrift-"
     with contextlib.suppress(OSError):
         for scratch in path.parent.iterdir():
@@ -168,16 +169,8 @@ def _keep(home: Path, memories: Mapping[str, Any]) -> None:
 
 
 def _is_gone(process: str) -> bool:
-    """Return whether a process of this number, as text, has ended."""
-    if not process.isdecimal():
-        return False
-    try:
-        os.kill(int(process), 0)
-    except ProcessLookupError:
-        return True
-    except (OSError, OverflowError):
-        return False
-    return False
+    """Return whether a process of this number, as text, has ended; False if the text is no such number."""
+    return _PROCESS.fullmatch(process) is not None and is_running(int(process)) is False
 
 
 def _target(path: Path) -> Path | None:

@@ -210,10 +210,10 @@ class _Writer:
 def _kill(process: "subprocess.Popen[bytes]") -> None:
     """Kill a program, if it still runs, and what it has started."""
     with suppress(OSError):
-        if hasattr(os, "killpg"):
-            os.killpg(process.pid, signal.SIGKILL)  # the session that it leads
-        else:
+        if sys.platform == "win32":
             process.kill()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)  # the session that it leads
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:

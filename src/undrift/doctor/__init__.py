@@ -5,5 +5,6 @@ Law: changes no record; beside a store it notes how far it was checked. A findin
 
 from undrift.doctor.examine import examine, failing
 from undrift.doctor.finding import Finding
+from undrift.doctor.report import report
 
-__all__ = ["Finding", "examine", "failing"]
+__all__ = ["Finding", "examine", "failing", "report"]

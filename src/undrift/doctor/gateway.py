@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 from undrift.doctor.finding import Finding, note, ok, wrong
 from undrift.stores.gateways import Presence, known
 from undrift.stores.secret import TOKEN_NAME
+from undrift.values.running import is_running
 
 __all__ = ["gateway"]
 
@@ -74,7 +75,7 @@ def _token(home: Path, *, is_wanted: bool) -> Iterator[Finding]:
 
 def _one(home: Path, presence: Presence) -> Iterator[Finding]:
     here, name = str(home), f"{presence.url}, process {presence.pid}"
-    if not _runs(presence.pid):
+    if is_running(presence.pid) is False:
         text = f"{name}: it has ended without saying so, as after a kill; the next one on that port takes its file away"
         yield note("gateway", text, home=here)
         return
@@ -158,15 +159,3 @@ def _asked(presence: Presence, path: str, token: str) -> tuple[int, bytes]:
         connection.request("GET", path, headers={"x-undrift-token": token} if token else {})
         response = connection.getresponse()
         return response.status, response.read(_MOST_BYTES)
-
-
-def _runs(pid: int) -> bool:
-    if pid <= 0:
-        return False
-    try:
-        os.kill(pid, 0)
-    except PermissionError:
-        return True
-    except OSError:
-        return False
-    return True

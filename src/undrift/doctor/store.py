@@ -11,8 +11,10 @@ from pathlib import Path
 from undrift.core.home_age import swept_by
 from undrift.core.memory.stale import LEAST_PRECISION, precision
 from undrift.doctor.finding import Finding, note, ok, wrong
+from undrift.doctor.server import server
 from undrift.stores.holders import named
 from undrift.stores.look import Look, look, modes
+from undrift.stores.served import server_of
 from undrift.values.clock import day_of, now_ms
 from undrift.values.retention import Retention
 from undrift.values.shown import many
@@ -35,6 +37,10 @@ def store(home: Path, window: int, *, full: bool = True) -> Iterator[Finding]:
         full: False: records that an earlier check without findings has read are not read again, for some days.
     """
     here = str(home)
+    if server_of(home) is not None:
+        yield from server(home)
+        yield from _replays(home)
+        return
     seen = look(home, rated=window, full=full, noted_at_ms=now_ms())
     yield from _modes(home)
     if not seen.is_there:

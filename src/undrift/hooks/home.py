@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from undrift.errors import InputError
+from undrift.stores.served import home_path
 
 __all__ = [
     "LOG",
@@ -54,7 +55,7 @@ def home_folder(given: str | None) -> Path:
     Raises InputError: it is a relative path: a hook runs in whichever project's folder. Raises RuntimeError: the user's
     home folder is not known.
     """
-    home = Path(given) if given else Path.home() / ".undrift"
+    home = home_path(given) if given else Path.home() / ".undrift"
     if not home.is_absolute():
         raise InputError(f"--home {given}: must be an absolute path")
     return home

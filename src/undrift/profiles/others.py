@@ -53,6 +53,36 @@ RECORDED = (
         ),
     ),
     Profile(
+        "qwen",
+        "Qwen Code",
+        version="0.24.4",
+        format="qwen-code",
+        tools=(ClientTool("notebook_edit", "edit", path="notebook_path"),),
+    ),
+    Profile("kimi", "Kimi Code", version="2.1.0", format="kimi-code"),
+    Profile(
+        "cline",
+        "Cline CLI",
+        version="3.0.65",
+        format="cline",
+        tools=(
+            ClientTool("read_files", "read"),
+            ClientTool("run_commands", "shell"),
+            ClientTool("search_codebase", "search"),
+            ClientTool("fetch_web_content", "fetch"),
+        ),
+    ),
+    Profile(
+        "continue",
+        "Continue CLI",
+        version="1.5.47",
+        format="continue",
+        tools=(
+            ClientTool("Fetch", "fetch", path="url"),
+            ClientTool("Checklist", "plan", plan=PlanTool("list", text="checklist")),
+        ),
+    ),
+    Profile(
         "others",
         "",
         tools=(

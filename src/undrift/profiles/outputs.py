@@ -14,7 +14,7 @@ _HEADER_END = "Output:"
 _OF_CODE = "Script "
 # The text of an object that fills a line, or a line of its own in an object with a member a line.
 _OUTPUT = re.compile(
-    r'\s*(?:\{(?:[^"{}]{1,60}+|"(?:[^"\\]|\\.){0,400}+"){0,40}?)?"output":\s?(?P<text>"(?:[^"\\]|\\.)*+")'
+    r'\s*(?:\{(?:[^"{}]{1,60}+|"(?>(?:[^"\\]|\\.){0,400})"){0,40}?)?"output":\s?(?P<text>"(?>(?:[^"\\]|\\.)*)")'
 )
 
 

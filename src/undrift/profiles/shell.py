@@ -21,11 +21,11 @@ _TOKEN = re.compile(
       | (?P<from><<<|<&|<)
       | (?P<end>(?!\{\})(?:;|\n|&&|\|\||&|[(){}`]))
       | (?P<pipe>\|)
-      | (?P<word>(?:\{\}|'[^']*+'?|"(?:[^"\\]|\\.)*+"?|\\.|\$(?!\()|[^\s'"\\;|&<>(){}`$])++)
+      | (?P<word>(?>(?:\{\}|'[^']*+'?|"(?>(?:[^"\\]|\\.)*)"?|\\.|\$(?!\()|[^\s'"\\;|&<>(){}`$])+))
       | (?P<other>.)""",
     re.VERBOSE | re.DOTALL,
 )
-_QUOTED = re.compile(r"""'([^']*+)'?|"((?:[^"\\]|\\.)*+)"?|\\(.)""", re.DOTALL)
+_QUOTED = re.compile(r"""'([^']*+)'?|"((?>(?:[^"\\]|\\.)*))"?|\\(.)""", re.DOTALL)
 _ESCAPED = re.compile(r'\\(["\\$`])')
 _MESSAGE = re.compile(r"""\"\$\(cat[ ]<<-?[ ]*(['"\\]?)(\w{1,80})\1[ ]*\n""")
 """The beginning of a long text in quotes, as agents write the message of a commit."""

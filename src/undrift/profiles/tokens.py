@@ -17,18 +17,18 @@ OPENS = {"(": ")", "[": "]", "{": "}", "${": "}"}
 
 _TOKEN = re.compile(
     r"""
-    (?P<space> (?:\s|//[^\n]*+|/\*(?:[^*]|\*(?!/))*+(?:\*/)?)++ )
-  | (?P<text> "(?:[^"\\\n]|\\[\s\S])*+"? | '(?:[^'\\\n]|\\[\s\S])*+'? )
+    (?P<space> (?>(?:\s|//[^\n]*+|/\*(?>(?:[^*]|\*(?!/))*)(?:\*/)?)+) )
+  | (?P<text> "(?>(?:[^"\\\n]|\\[\s\S])*)"? | '(?>(?:[^'\\\n]|\\[\s\S])*)'? )
   | (?P<name> [A-Za-z_$][\w$]*+ )
   | (?P<number> \d[\w.]*+ )
   | (?P<sign> =>|\.\.\.|[=!]==?|&&|\|\||\?\?|[\s\S] )
     """,
     re.VERBOSE,
 )
-_PATTERN = re.compile(r"/(?:[^/\\\n\[]|\\.|\[(?:[^\]\\\n]|\\.){0,200}+\]){1,1000}+/[a-z]{0,8}+")
+_PATTERN = re.compile(r"/(?>(?:[^/\\\n\[]|\\.|\[(?>(?:[^\]\\\n]|\\.){0,200})\]){1,1000})/[a-z]{0,8}+")
 _MOST_TRIED = 8
 """After so many slashes on one line that begin no pattern the others are signs: each try may read the whole line."""
-_PIECE = re.compile(r"(?:[^`\\$]|\\[\s\S]|\$(?!\{))*+")
+_PIECE = re.compile(r"(?>(?:[^`\\$]|\\[\s\S]|\$(?!\{))*)")
 _ESCAPE = re.compile(r"\\(?:u\{([0-9A-Fa-f]{1,5})\}|u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2})|(\r?\n)|([\s\S]))")
 _PLAIN = {"0": "\0", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 _BEFORE_A_VALUE = frozenset({"await", "case", "in", "of", "return", "typeof"})

@@ -15,6 +15,8 @@ Send = Callable[[Message], Awaitable[None]]
 COME_BACK = [(b"retry-after", b"1"), (b"connection", b"close")]
 """Headers of an answer for want of descriptors or of room: the client is to try again, and not to keep this one."""
 
+_TOO_MANY = 429
+
 UNAUTHORIZED = b'{"type": "error", "error": {"type": "authentication_error", "message": "undrift: unauthorized"}}'
 """The body for who has proved nothing: always the same, and readable for the clients of every provider."""
 
@@ -42,14 +44,16 @@ async def respond(
 
 def failure(provider: Provider, status: int, message: str) -> bytes:
     """Return our error in the provider's own format, so that its client understands it."""
-    message = f"undrift: {message}"
+    message, is_limit = f"undrift: {message}", status == _TOO_MANY
     if provider in ("anthropic", "vertex"):
-        kind = "overloaded_error" if status == 503 else "api_error"
+        kind = "rate_limit_error" if is_limit else "overloaded_error" if status == 503 else "api_error"
         body: dict[str, Any] = {"type": "error", "error": {"type": kind, "message": message}}
     elif provider in ("openai", "chatgpt"):
-        body = {"error": {"message": message, "type": "api_error", "param": None, "code": None}}
+        kind, code = ("rate_limit_error", "rate_limit_exceeded") if is_limit else ("api_error", None)
+        body = {"error": {"message": message, "type": kind, "param": None, "code": code}}
     elif provider == "bedrock":
         body = {"message": message}
     else:
-        body = {"error": {"code": status, "message": message, "status": "UNAVAILABLE"}}
+        named = "RESOURCE_EXHAUSTED" if is_limit else "UNAVAILABLE"
+        body = {"error": {"code": status, "message": message, "status": named}}
     return json.dumps(body).encode("ascii")

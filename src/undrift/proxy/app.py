@@ -10,7 +10,6 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 from undrift.errors import UndriftError
@@ -18,18 +17,21 @@ from undrift.proxy import guard, owner
 from undrift.proxy.answers import COME_BACK, UNAUTHORIZED, Receive, Send, failure, respond
 from undrift.proxy.config import DEFAULT_UPSTREAMS, GatewayConfig, upstream_of
 from undrift.proxy.connection import ABSOLUTE, CONNECTION
-from undrift.proxy.exchange import Asgi, Exchange, GatewayContext
+from undrift.proxy.exchange import Exchange
 from undrift.proxy.incoming import drain
 from undrift.proxy.page import PageProcess
 from undrift.proxy.peer import PEER
-from undrift.proxy.routes import OWN, VIA, by_login, route_of
+from undrift.proxy.projects import ProjectStores
+from undrift.proxy.routes import OWN, VIA, Route, by_login, route_of
 from undrift.proxy.sessions import OpenSessions
+from undrift.proxy.shared import Asgi, GatewayContext
 from undrift.proxy.upstream import Pool
 from undrift.proxy.workers import Workers
 from undrift.stores.gateways import Presence, announce, withdraw
 from undrift.stores.secret import TOKEN_NAME
+from undrift.stores.served import home_path
 
-__all__ = ["Gateway"]
+__all__ = ["Gateway", "is_own"]
 
 _log = logging.getLogger("undrift.proxy")
 
@@ -64,7 +66,7 @@ class Gateway:
         self._is_full = is_full
         self._shared: GatewayContext | None = None
         self._token = token
-        self._page = PageProcess(Path(config.settings.home))
+        self._page = PageProcess(home_path(config.settings.home))
         self._is_openai_itself = config.upstreams.get("openai") == upstream_of(DEFAULT_UPSTREAMS["openai"])
         self._health: tuple[float, str] = (-_HEALTH_S, "")
         self._has_told = False  # how a client proves itself
@@ -92,15 +94,17 @@ class Gateway:
                 return
 
     async def _start(self) -> None:
-        home = Path(self._config.settings.home)
-        threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="undrift")
-        workers = Workers(threads, _THREADS, self._config.deadline_s, self._config.longest_wait_s)
-        pool = Pool(self._config.upstreams)
-        self._shared = GatewayContext(self._config, OpenSessions(self._config), pool, workers)
+        self._shared = self._opened()
         try:
-            await asyncio.to_thread(announce, home, self._presence())
+            await asyncio.to_thread(announce, home_path(self._config.settings.home), self._presence())
         except OSError as error:  # the doctor does not find this gateway
             _log.error("%s", json.dumps({"event": "fault", "reason": "home", "at": error.strerror or "OSError"}))
+
+    def _opened(self, projects: ProjectStores | None = None) -> GatewayContext:
+        """Return the state of all requests. `projects`: the stores; None: those of the owner's projects."""
+        threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="undrift")
+        workers = Workers(threads, _THREADS, self._config.deadline_s, self._config.longest_wait_s)
+        return GatewayContext(self._config, OpenSessions(self._config, projects), Pool(self._config.upstreams), workers)
 
     def _presence(self) -> Presence:
         upstreams: dict[str, str] = {
@@ -113,8 +117,11 @@ class Gateway:
         """Close everything, after the answers that are being recorded."""
         if (shared := self._shared) is None:
             return
-        await asyncio.to_thread(withdraw, Path(self._config.settings.home), self._port)
+        await asyncio.to_thread(withdraw, home_path(self._config.settings.home), self._port)
         await self._page.end()
+        await self._close(shared)
+
+    async def _close(self, shared: GatewayContext) -> None:
         await shared.pool.close()
         await asyncio.to_thread(shared.workers.threads.shutdown)
         await asyncio.to_thread(shared.sessions.close)
@@ -126,24 +133,32 @@ class Gateway:
         pairs = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]]
         given, method = dict(pairs), scope["method"]
         shown, path = owner.split(scope.get("raw_path", b"").decode("latin-1"))
-        query = scope["query_string"].decode("latin-1")
         if not await self._is_owners(scope, path, given, shown):
             await self._turn_away(receive, send)
         elif (refusal := guard.refusal(pairs, self._config.host, is_absolute=scope["state"][ABSOLUTE])) is not None:
             await self._refuse(send, refusal[0], f"refused: {refusal[1]}", [(b"connection", b"close")])
         elif path in _PAGE and method in ("GET", "HEAD"):
             await self._show_page(given, shown, send)
-        elif _is_own(path):
+        elif is_own(path):
             await self._own(shared, method, path, given, send)
-        elif method in _NOT_CARRIED:
+        else:
+            query = scope["query_string"].decode("latin-1")
+            asgi = Asgi(method, query, pairs, receive, send, scope["state"][CONNECTION])
+            await self._carry(asgi, path, given, self._token)
+
+    async def _carry(self, asgi: Asgi, path: str, given: Mapping[str, str], token: str) -> None:
+        """Carry a request to its provider, or refuse it. `token`: of the owner or of a member; no provider may see it."""
+        shared, send, method = self._shared, asgi.send, asgi.method
+        assert shared is not None
+        if method in _NOT_CARRIED:
             await self._refuse(send, 405, f"refused: {method}", [(b"allow", _CARRIED)])
         elif guard.climbs(path):
             await self._refuse(send, 400, "refused: path")
-        elif owner.is_misplaced(f"{path}?{query}", self._token):
+        elif owner.is_misplaced(f"{path}?{asgi.query}", token):
             await self._refuse(send, 400, "refused: the token stands at the very beginning of a path, and nowhere else")
         elif "websocket" in given.get("upgrade", "").lower():  # at this status alone Codex continues over HTTP at once
             await self._refuse(send, 426, "websockets are not carried; use HTTP")
-        elif (route := route_of(method, path, query, given)) is None:
+        elif (route := route_of(method, path, asgi.query, given)) is None:
             await self._refuse(send, 404, _UNKNOWN)
         elif self._is_full():
             shared.figures.add("refused_total", 'status="503"')
@@ -152,11 +167,16 @@ class Gateway:
         else:
             if self._is_openai_itself:
                 route = by_login(route, given)
-            await Exchange(shared, Asgi(method, query, pairs, receive, send, scope["state"][CONNECTION]), route).run()
+            if await self._may_ask(asgi, route):
+                await Exchange(shared, asgi, route).run()
+
+    async def _may_ask(self, asgi: Asgi, route: Route) -> bool:  # noqa: ARG002 - a team's gateway uses them
+        """Tell whether a provider may be asked; else the refusal has been sent."""
+        return True
 
     async def _is_owners(self, scope: Mapping[str, Any], path: str, given: Mapping[str, str], shown: str) -> bool:
         """Return whether a request is proven to be the owner's. `shown`: the token in front of its path, if any."""
-        if owner.is_token(shown, self._token) or guard.has_token(given, self._token, is_own=_is_own(path)):
+        if owner.is_token(shown, self._token) or guard.has_token(given, self._token, is_own=is_own(path)):
             return True
         return not guard.is_of_a_page(given) and await scope["state"][PEER].is_ours()
 
@@ -185,22 +205,25 @@ class Gateway:
         elif not guard.has_token(given, self._token, is_own=True):
             await self._refuse(send, 401, f"this route wants the token that stands in {TOKEN_NAME} in the home folder")
         elif path == f"{OWN}/metrics" and method == "GET":
-            gauges = {
-                "sessions_open": shared.sessions.open_count,
-                "sessions_bytes": shared.sessions.used_bytes,
-                "sessions_bypassed": shared.sessions.bypassed_count,
-                "jobs_overdue": shared.workers.overdue,
-                "jobs_waiting": shared.workers.waiting,
-                "incoming_bytes": shared.room.taken,
-                "process_descriptors": _descriptors(),
-            }
-            await respond(send, 200, shared.figures.text(gauges).encode("utf-8"), kind="text/plain; version=0.0.4")
+            await self._say_metrics(shared, send)
         elif path.startswith(_WINDOW) and method == "GET":
             await self._say_window(shared, path[len(_WINDOW) :], send)
         elif path == f"{OWN}/sessions" and method == "GET":
             await respond(send, 200, json.dumps({"sessions": shared.sessions.open_sessions()}).encode("ascii"))
         else:
             await self._refuse(send, 404, "no such route")
+
+    async def _say_metrics(self, shared: GatewayContext, send: Send) -> None:
+        gauges = {
+            "sessions_open": shared.sessions.open_count,
+            "sessions_bytes": shared.sessions.used_bytes,
+            "sessions_bypassed": shared.sessions.bypassed_count,
+            "jobs_overdue": shared.workers.overdue,
+            "jobs_waiting": shared.workers.waiting,
+            "incoming_bytes": shared.room.taken,
+            "process_descriptors": _descriptors(),
+        }
+        await respond(send, 200, shared.figures.text(gauges).encode("utf-8"), kind="text/plain; version=0.0.4")
 
     async def _show_page(self, given: Mapping[str, str], shown: str, send: Send) -> None:
         """Send a browser to the page, which another process serves; only one that shows the token learns where."""
@@ -220,14 +243,17 @@ class Gateway:
         else:
             await respond(send, 200, json.dumps(found).encode("ascii"))
 
-    async def _say_health(self, shared: GatewayContext, send: Send) -> None:
-        """Write to the store and read it back, and report when each provider last began to answer."""
-        now_s = time.monotonic()
-        if now_s - self._health[0] >= _HEALTH_S:
+    async def _wrong(self, shared: GatewayContext) -> str:
+        """Return what is wrong with the store; empty: nothing. One answer holds for a moment."""
+        if time.monotonic() - self._health[0] >= _HEALTH_S:
             future = asyncio.get_running_loop().run_in_executor(shared.workers.threads, shared.sessions.health)
             done, _ = await asyncio.wait({future}, timeout=self._config.deadline_s)
             self._health = (time.monotonic(), future.result() if done else "the store does not answer")
-        wrong = self._health[1]
+        return self._health[1]
+
+    async def _say_health(self, shared: GatewayContext, send: Send) -> None:
+        """Write to the store and read it back, and report when each provider last began to answer."""
+        wrong, now_s = await self._wrong(shared), time.monotonic()
         body = {
             "status": "degraded" if wrong else "ok",
             "store": "failing" if wrong else "ok",
@@ -242,7 +268,8 @@ class Gateway:
         await respond(send, 503 if wrong else 200, json.dumps(body).encode("ascii"))
 
 
-def _is_own(path: str) -> bool:
+def is_own(path: str) -> bool:
+    """Tell whether a path is one of the gateway itself, and of no provider."""
     return path == OWN or path.startswith(f"{OWN}/")
 
 

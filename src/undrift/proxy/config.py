@@ -101,6 +101,7 @@ class GatewayConfig:
         recall_reachable: Whether agents can run ``undrift recall``; else it is named only in requests that offer our tool.
         place: The place of the project of all requests; None: each request tells its own.
         shares: Whether a home without records keeps each project's apart.
+        keeps_notes: Whether sessions have active_context.md, which an agent on another machine could not read.
         deadline_s: How long managing a request may work, or stand still, before its original goes upstream.
         longest_wait_s: How long it may take with the wait for its turn.
         memory_bytes: The memory that the process may use; beyond, the sessions used longest ago are closed.
@@ -123,6 +124,7 @@ class GatewayConfig:
     recall_reachable: bool = False
     place: Place | None = None
     shares: bool = False
+    keeps_notes: bool = True
     deadline_s: float = 5.0
     longest_wait_s: float = 60.0
     memory_bytes: int = field(default_factory=default_bytes)

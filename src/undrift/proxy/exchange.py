@@ -12,28 +12,25 @@ import logging
 import time
 import traceback
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
-from undrift.errors import Declined, InputError, StoreError, WireError
+from undrift.errors import Declined, InputError, StoreError
 from undrift.profiles import family_of, is_sub_agent
 from undrift.proxy import headers
-from undrift.proxy.answers import COME_BACK, Receive, Send, failure, respond
+from undrift.proxy.answers import COME_BACK, failure, respond
 from undrift.proxy.ask import Ask, Bypass, ManagedBody
 from undrift.proxy.coding import decoded, encoded, plain
-from undrift.proxy.config import GatewayConfig, Provider
-from undrift.proxy.connection import Connection
-from undrift.proxy.incoming import BodyRoom, ClientGone, Incoming, NoRoom, TooLate, drain
-from undrift.proxy.observe import Counters, Progress, safe_id
+from undrift.proxy.incoming import ClientGone, Incoming, NoRoom, TooLate, drain
+from undrift.proxy.observe import Progress, safe_id
+from undrift.proxy.recorded import RecordedAnswer, record_answer
 from undrift.proxy.routes import Route
-from undrift.proxy.sessions import OpenSessions
-from undrift.proxy.upstream import Pool
-from undrift.proxy.workers import Workers
+from undrift.proxy.shared import Asgi, GatewayContext
 from undrift.wire.anthropic.editing import beta_in_body
 from undrift.wire.refusals import REFUSAL_STATUSES, too_long
 from undrift.wire.request_headers import is_signed
 
-__all__ = ["Asgi", "Exchange", "GatewayContext"]
+__all__ = ["Exchange"]
 
 _log = logging.getLogger("undrift.proxy")
 
@@ -41,34 +38,7 @@ _NO_DESCRIPTOR = (errno.EMFILE, errno.ENFILE)
 _KEPT_BYTES = 1 << 20  # of a body that is not managed; what is longer goes upstream while it still comes in
 _REFUSAL_BYTES = 64 << 10
 _LONGEST_ID = 500
-
-
-@dataclass(frozen=True, slots=True)
-class Asgi:
-    """A request as the server passes it to an ASGI application."""
-
-    method: str
-    query: str
-    pairs: headers.Pairs
-    receive: Receive
-    send: Send
-    connection: Connection
-
-
-@dataclass(slots=True)
-class GatewayContext:
-    """The state that all requests of a gateway share."""
-
-    config: GatewayConfig
-    sessions: OpenSessions
-    pool: Pool
-    workers: Workers
-    figures: Counters = field(default_factory=Counters)
-    last_success_s: dict[Provider, float] = field(default_factory=dict)
-    room: BodyRoom = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.room = BodyRoom(self.config.most_incoming_bytes)
+_CHARACTERS_A_TOKEN = 4
 
 
 class Exchange:
@@ -115,7 +85,9 @@ class Exchange:
             self._asgi.connection.forget()
             self._incoming.close()
             self._shared.figures.streams -= 1
-            self._progress.report(self._shared.figures, self._route, self._incoming.count)
+            self._progress.report(self._shared.figures, self._route, self._incoming.count, self._asgi.member)
+            if self._shared.meter is not None and self._asgi.member is not None:
+                self._shared.meter.ended(self._asgi.member, self._progress.status)
 
     def _coming(self) -> Incoming:
         """Return the reader of the body, with the size limit of a managed or of an unmanaged request."""
@@ -135,6 +107,7 @@ class Exchange:
 
     async def _carry(self, body: bytes, rest: AsyncIterator[bytes] | None) -> None:
         if self._route.wire:
+            self._parts = None if self._asgi.member is None else []  # what a member uses counts, managed or not
             if rest is not None:
                 self._progress.bypass = "too-large"
             elif is_signed(self._given, self._asgi.query):
@@ -255,6 +228,7 @@ class Exchange:
             self._route.needs,
             own_name[:_LONGEST_ID],
             parent[:_LONGEST_ID],
+            project=self._asgi.place,
         )
 
     async def _work(self, what: str, job: Callable[..., Any], ask: Ask, *more: Any) -> Any:
@@ -321,15 +295,13 @@ class Exchange:
     def _take_in(self) -> None:
         """Let the session record the answer before the client's next request is read."""
         parts, self._parts = self._parts, None
-        if (
-            not parts
-            or self._progress.managed is None
-            or self._progress.bytes_out > self._shared.config.most_answer_bytes
-        ):
+        asgi, progress = self._asgi, self._progress
+        if parts is None or (not parts and asgi.member is None):
             return
-        self._shared.workers.threads.submit(
-            _recorded, self._shared, self._progress.managed, self._route.wire, parts, self._coding
-        )
+        is_all = progress.bytes_out <= self._shared.config.most_answer_bytes
+        answer = RecordedAnswer(self._route, progress.managed, parts if is_all else [], self._coding, asgi.member)
+        unmanaged_tokens = self._incoming.count // _CHARACTERS_A_TOKEN
+        self._shared.workers.threads.submit(record_answer, self._shared, answer, unmanaged_tokens)
 
     def _own_headers(self) -> list[tuple[bytes, bytes]]:
         found: list[tuple[str, str]] = []
@@ -369,15 +341,3 @@ async def _held(response: Any) -> tuple[bytes, bool]:
             return held, True
         held += chunk
     return held, False
-
-
-def _recorded(shared: GatewayContext, managed: ManagedBody, wire: str, parts: list[bytes], coded: str) -> None:
-    """Record an answer in a worker; ignore an answer that cannot be read."""
-    try:
-        body = plain(b"".join(parts), coded, shared.config.most_answer_bytes)
-        if body is not None:
-            shared.sessions.record(managed, wire, body)
-    except WireError:
-        return  # it is no answer of a model: the client has it, and it says nothing of tokens
-    except Exception as error:  # noqa: BLE001 - the client has its answer; what it says of tokens is lost
-        _log.error("%s", json.dumps({"event": "fault", "reason": "record", "at": type(error).__name__}))

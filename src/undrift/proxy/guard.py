@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 from undrift.proxy.owner import is_token
 
-__all__ = ["climbs", "foreign", "has_token", "is_of_a_page", "refusal"]
+__all__ = ["climbs", "foreign", "has_token", "is_of_a_page", "malformed", "refusal"]
 
 _HERE = frozenset({"localhost", "127.0.0.1", "::1"})
 _HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([^:\[\]]+))(?::[0-9]{0,5})?", re.ASCII)
@@ -25,6 +25,16 @@ def refusal(pairs: Sequence[tuple[str, str]], host: str, *, is_absolute: bool) -
     """
     if reason := _repeated(pairs) or foreign(dict(pairs), host):
         return (421 if reason == "host" else 403), reason
+    return malformed(pairs, is_absolute=is_absolute)
+
+
+def malformed(pairs: Sequence[tuple[str, str]], *, is_absolute: bool) -> tuple[int, str] | None:
+    """Return the status and the reason to refuse a request that two servers could read in two ways; None: there is none.
+
+    `is_absolute`: see `refusal`.
+    """
+    if reason := _repeated(pairs):
+        return 400, reason
     if is_absolute:
         return 400, "path"
     return None if _is_framed(pairs) else (400, "transfer-encoding")

@@ -15,6 +15,7 @@ from typing import Any
 
 from undrift.proxy.ask import ManagedBody
 from undrift.proxy.routes import Route
+from undrift.values.member import Member
 
 __all__ = ["Counters", "Progress", "log_line", "safe_id"]
 
@@ -109,8 +110,8 @@ class Progress:
     first_s: float = 0.0
     began_s: float = field(default_factory=time.perf_counter)
 
-    def report(self, figures: Counters, route: Route, bytes_in: int) -> None:
-        """Count the request and write its log line."""
+    def report(self, figures: Counters, route: Route, bytes_in: int, member: Member | None = None) -> None:
+        """Count the request and write its log line. `member`: who asked, if the gateway serves a team."""
         managed = self.managed
         kind = f'provider="{route.provider}",managed="{"yes" if managed else "no"}"'
         status = f"{self.status // 100}xx" if self.status else "none"
@@ -124,6 +125,9 @@ class Progress:
             "provider": route.provider,
             "wire": route.wire,
             "status": self.status,
+            "person": member.person if member else "",
+            "project": member.project if member else "",
+            "key": member.key_id if member else "",
             "session": safe_id(managed.session_id) if managed else "",
             "name": managed.place if managed else "",
             "from": managed.kind if managed and managed.kind != "main" else "",

@@ -25,7 +25,7 @@ _MOST_BYTES = 8 << 10
 
 def tells_users() -> bool:
     """Tell whether this system can name the user at the other end of a local connection."""
-    return sys.platform == "linux" and os.geteuid() != _nobody() and Path(_TABLES[0]).exists()
+    return sys.platform == "linux" and _own_user() != _nobody() and Path(_TABLES[0]).exists()
 
 
 class LocalPeer:
@@ -48,7 +48,7 @@ class LocalPeer:
             if uid is None:
                 return False
             # Both ends may have been given to another connection by now: then this one is no longer connected.
-            self._is_ours = uid == os.geteuid() and _ends(connection) == ends
+            self._is_ours = uid == _own_user() and _ends(connection) == ends
         return self._is_ours
 
 
@@ -59,7 +59,7 @@ def is_ours(connection: socket.socket) -> bool:
         return False
     uid = _asked(*ends)
     uid = _looked_up(*ends) if uid is None else uid
-    return uid == os.geteuid() and _ends(connection) == ends
+    return uid == _own_user() and _ends(connection) == ends
 
 
 def _ends(connection: Any) -> tuple[End, End] | None:
@@ -73,6 +73,8 @@ def _ends(connection: Any) -> tuple[End, End] | None:
 
 def _asked(client: End, server: End) -> int | None:
     """Return the owner of the client's end, from the kernel's answer about this connection."""
+    if sys.platform != "linux":
+        return None
     try:
         with closing(socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _DIAGNOSES)) as kernel:
             kernel.setblocking(False)  # the answer is there when the question has been sent
@@ -93,6 +95,12 @@ def _looked_up(client: End, server: End) -> int | None:
         if uid is not None:
             return uid
     return None
+
+
+def _own_user() -> int | None:
+    if sys.platform == "win32":
+        return None
+    return os.geteuid()
 
 
 def _nobody() -> int:

@@ -13,7 +13,7 @@ from contextlib import suppress
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from undrift.errors import TranscriptError
 from undrift.hooks.call import CLIENTS
@@ -29,7 +29,7 @@ from undrift.values.scope import Scope
 from undrift.window.request import Request
 from undrift.wire.form import Form
 
-__all__ = ["GatewayProjects"]
+__all__ = ["GatewayProjects", "ProjectStores"]
 
 K = TypeVar("K")
 
@@ -38,6 +38,27 @@ _ID = re.compile(r"[A-Za-z0-9_-]{8,128}", re.ASCII)
 _HEAD_LINES = 40
 _LINE_CHARACTERS = 1 << 20
 _MOST_KNOWN = 4_096
+
+
+class ProjectStores(Protocol):
+    """The stores of a gateway, and the place of a request."""
+
+    @property
+    def default(self) -> Place:
+        """The place of a request that does not tell, and of checks of health."""
+        ...
+
+    def place_of(self, form: Form, request: Request, given: str | None) -> Place:
+        """Return the place of a request; see `GatewayProjects.place_of`."""
+        ...
+
+    def store_of(self, place: Place) -> Store:
+        """Return the one store of a place for all threads. Raises StoreError: it cannot be opened."""
+        ...
+
+    def close(self) -> None:
+        """Close all stores."""
+        ...
 
 
 class GatewayProjects:

@@ -6,6 +6,7 @@ A fixed number of sessions is wrong both ways: 64 are too few for a team, and 2,
 
 import os
 import re
+import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -52,9 +53,11 @@ def machine_bytes(groups: Path = _GROUPS) -> int:
     `groups`: the folder in which Linux names the limits of containers.
     """
     found = [limit for limit in map(_limit, _group_files(groups)) if limit]
+    if sys.platform == "win32":
+        return min([*found, _UNKNOWN_BYTES])
     try:
         found.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    except (AttributeError, OSError, ValueError):  # not on Windows
+    except (AttributeError, OSError, ValueError):
         found.append(_UNKNOWN_BYTES)
     return min(found)
 

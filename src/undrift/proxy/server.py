@@ -7,6 +7,7 @@ import logging
 import secrets
 import signal
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -20,6 +21,7 @@ from undrift.proxy.config import PROVIDERS, GatewayConfig, Provider
 from undrift.proxy.owner import base_url
 from undrift.proxy.routes import OWN
 from undrift.stores.secret import http_token
+from undrift.stores.served import home_path
 from undrift.values.extras import command_for
 
 __all__ = ["Server"]
@@ -63,10 +65,9 @@ class Server:
                 self._socket.close()
                 raise SettingsError(f"the upstream is this gateway itself (port {self.port}): choose another --port")
         self.url = f"http://{f'[{config.host}]' if ':' in config.host else config.host}:{self.port}"
-        token = _token(Path(config.settings.home))
-        self.base_urls: dict[Provider, str] = {name: base_url(self.url, token, name) for name in PROVIDERS}
+        self.base_urls: dict[Provider, str] = {}
         """The base URLs of the owner's clients, each with the token."""
-        self.page_url = f"{self.url}/{token}{OWN}/" if token else f"{self.url}{OWN}/"
+        self.page_url = ""
         """The address of the page."""
         self._thread: threading.Thread | None = None
         self._most = _most_connections()
@@ -74,7 +75,7 @@ class Server:
         self._waiting = Waiting(most_waiting, config.head_deadline_s)
         self._server: Any = uvicorn.Server(
             uvicorn.Config(
-                Gateway(config, self.url, self.port, token, self._is_full),
+                self._application(config),
                 http=protocol_of(self._waiting),
                 lifespan="on",
                 log_config=None,
@@ -90,13 +91,24 @@ class Server:
             )
         )
 
+    def _application(self, config: GatewayConfig) -> Gateway:
+        """Return the application that answers; it is made once."""
+        token = _token(home_path(config.settings.home))
+        self.base_urls = {name: base_url(self.url, token, name) for name in PROVIDERS}
+        self.page_url = f"{self.url}/{token}{OWN}/" if token else f"{self.url}{OWN}/"
+        return Gateway(config, self.url, self.port, token, self._is_full)
+
+    def _on_signal(self, number: int, frame: Any) -> None:
+        """Begin the end, on a signal to stop."""
+        self._server.handle_exit(number, frame)
+
     def run(self, ready: Callable[[], None] = lambda: None) -> None:
         """Serve until a signal or `stop`; a second signal does not wait for streams.
 
         `ready`: called once a signal ends the server in order. Raises SettingsError: it could not start.
         """
         self._server.capture_signals = contextlib.nullcontext  # its own raises the signal again once all is closed
-        former, thresholds = _on_signals(self._server.handle_exit), gc.get_threshold()
+        former, thresholds = _on_signals(self._on_signal), gc.get_threshold()
         gc.set_threshold(*thresholds[:2], _FULL_COLLECTION_AFTER)
         try:
             ready()
@@ -174,10 +186,10 @@ def _send_at_once(listening: socket.socket) -> None:
 
 def _most_connections() -> int | None:
     """Return how many connections the process's file descriptors allow; later clients must try again."""
-    try:
-        import resource
-    except ImportError:  # not on Windows
+    if sys.platform == "win32":  # no such limit there
         return None
+    import resource
+
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _WANTED_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, _WANTED_DESCRIPTORS)
     if soft < wanted:

@@ -7,8 +7,6 @@ request that cannot be managed raises, and the caller sends the original.
 import hashlib
 import time
 from contextlib import suppress
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from undrift.core.text.tokens import counter
@@ -22,8 +20,9 @@ from undrift.proxy.faults import Breaker, Breakers
 from undrift.proxy.lane_figures import GatewayLane, LaneFigures
 from undrift.proxy.naming import Kind, kind_of, name_from, name_of
 from undrift.proxy.observe import log_line, safe_id
-from undrift.proxy.projects import GatewayProjects
+from undrift.proxy.projects import GatewayProjects, ProjectStores
 from undrift.proxy.read_cache import put_back
+from undrift.proxy.refused_length import limited, smaller_budget
 from undrift.proxy.reports import keep_reports
 from undrift.proxy.windows import NewestWindows, WindowFigures
 from undrift.session.identity import Recognised, given_id, recognise
@@ -33,6 +32,7 @@ from undrift.session.session import Session
 from undrift.settings import Settings
 from undrift.settings.model_table import lookup, read_models
 from undrift.stores.base import Context, Mark
+from undrift.stores.served import home_path
 from undrift.values.extras import command_for
 from undrift.values.project import Place
 from undrift.window.context import SessionContext
@@ -48,19 +48,18 @@ _STATUS_WAIT_S = 0.1  # a status line waits twice as long for its answer
 _LONG_BYTES = 256 << 10  # to read so much takes 0.1 s
 _MOST_BREAKERS = 16_384
 _HEALTH_SESSION = "undrift:health"
-_AFTER_REFUSAL = 0.9  # of what the provider says fits: its count of the next request is not ours
-_WITHOUT_FIGURES = 0.7
 _STORE_WARNINGS = ("could not be stored first", "the store cannot be read")
 
 
 class OpenSessions:
-    """The open sessions of one home. `config`: the gateway's configuration."""
+    """The open sessions of one home. `projects`: its stores; None: those of the owner's projects."""
 
-    def __init__(self, config: GatewayConfig) -> None:
+    def __init__(self, config: GatewayConfig, projects: ProjectStores | None = None) -> None:
         self._config = config
         self._lanes = Lanes(room.for_sessions(config.memory_bytes), LaneFigures)
         self._breakers = Breakers(config.faults_to_bypass, config.recovery_s, _MOST_BREAKERS)
-        self._projects = GatewayProjects(Path(config.settings.home), config.place, shares=config.shares)
+        home = home_path(config.settings.home)
+        self._projects = projects or GatewayProjects(home, config.place, shares=config.shares)
         self._limits: dict[str, int] = {}
         self._windows = NewestWindows()
         self._costs = CostNotices(config.clock)
@@ -156,8 +155,8 @@ class OpenSessions:
         lane = self._take(Recognised(managed.session_id, "known"), self._lanes.get(managed.lane), ask, model)
         try:
             settings = lane.opened.settings
-            budget = max(1, _smaller(refusal, managed.tokens_after, settings.window_share))
-            lane.session = self._session(lane, _limited(settings, budget))
+            budget = max(1, smaller_budget(refusal, managed.tokens_after, settings.window_share))
+            lane.session = self._session(lane, limited(settings, budget))
             smaller = self._prepared(lane, form, request, ask)
         finally:
             lane.lock.release()
@@ -182,16 +181,19 @@ class OpenSessions:
             self._costs.answered(lane)
         return True
 
-    def window_json(self, name: str) -> dict[str, Any] | None:
+    def window_json(self, name: str, place: Place | None = None) -> dict[str, Any] | None:
         """Return the newest window of the session that a client calls so, and what is true of its cache.
 
-        None means: it has sent no request since the start. The sentences are null while it cannot be known.
+        `place`: of the member who asks; None: the owner asks. None means: it has sent no request since the start. The
+        sentences are null while it cannot be known.
         """
         found = self._windows.of(name)
         if found is None:
             return None
         key, figures = found
         lane = self._lanes.get(key)
+        if place is not None and (lane is None or lane.place.records != place.records):
+            return None
         if lane is None or lane.session is None or not lane.lock.acquire(timeout=_STATUS_WAIT_S):
             return {**figures, "notices": None}
         try:
@@ -241,7 +243,8 @@ class OpenSessions:
     def _find(self, form: Form, request: Request, ask: Ask) -> tuple[Recognised, GatewayLane | None]:
         """Return the session of a request, and its lane if that is known already."""
         given = ask.session or given_id(form, request.fields)
-        ask.project = self._projects.place_of(form, request, given)
+        if ask.project is None:
+            ask.project = self._projects.place_of(form, request, given)
         if given is not None:
             return Recognised(given, "given"), None
         if form.delta(request.fields) is None:
@@ -275,7 +278,10 @@ class OpenSessions:
     def _session(self, lane: GatewayLane, settings: Settings) -> Session:
         """Open a session on its project's store; the session does not close the store."""
         store, clock = self._projects.store_of(lane.place), self._config.clock
-        context = SessionContext.of(lane.found.session_id, store, settings, clock, home=lane.place)
+        keeps_notes = self._config.keeps_notes
+        context = SessionContext.of(
+            lane.found.session_id, store, settings, clock, home=lane.place, keeps_notes=keeps_notes
+        )
         sent = lane.figures.opened(context)
         names_recall: RecallHint = "always" if self._config.recall_reachable else "offered"
         return Session(context, recognised=lane.found, names_recall=names_recall, closes_store=False, sent=sent)
@@ -287,7 +293,7 @@ class OpenSessions:
         if limit is None:
             return settings
         budget = settings.budget_for(lookup(model, read_models(settings.models_file)).window_tokens)
-        return _limited(settings, max(1, min(budget, int(limit * settings.window_share))))
+        return limited(settings, max(1, min(budget, int(limit * settings.window_share))))
 
     def _prepared(self, lane: GatewayLane, form: Form, request: Request, ask: Ask) -> ManagedBody:
         session = lane.opened
@@ -374,22 +380,6 @@ def _take_up(session: Session, task_id: str) -> None:
     started: dict[str, str] = {"id": task_id, "status": "in_progress"} | ({"content": task_id} if is_new else {})
     with suppress(TaskError):  # the request is worth more than the name of its task
         session.change_tasks([*updates, started])
-
-
-def _limited(settings: Settings, tokens: int) -> Settings:
-    """Return the settings with a smaller limit: without a chosen budget there is none after a refusal either."""
-    if settings.is_auto:
-        return replace(settings, prune_threshold_tokens=tokens)
-    return replace(settings, budget_tokens=tokens)
-
-
-def _smaller(refusal: TooLong, sent_tokens: int, share: float) -> int:
-    """Return a smaller budget after a refusal: the tokens sent, scaled by the provider's figures."""
-    if refusal.sent_tokens and refusal.limit_tokens:
-        return int(sent_tokens * refusal.limit_tokens / refusal.sent_tokens * _AFTER_REFUSAL)
-    if refusal.limit_tokens:
-        return int(min(refusal.limit_tokens * share, sent_tokens * _WITHOUT_FIGURES))
-    return int(sent_tokens * _WITHOUT_FIGURES)
 
 
 def _learn(lane: GatewayLane) -> None:

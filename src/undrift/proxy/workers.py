@@ -5,6 +5,7 @@ and short ones pass them. No wait is endless: the caller then sends the original
 """
 
 import asyncio
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -40,7 +41,7 @@ class _Work:
 
     def __call__(self) -> Any:
         """Do the job, in the thread that took it."""
-        if hasattr(time, "pthread_getcpuclockid"):  # not on macOS and Windows
+        if sys.platform != "win32" and hasattr(time, "pthread_getcpuclockid"):  # not on macOS
             self._clock = time.pthread_getcpuclockid(threading.get_ident())
             self._cpu_s = time.clock_gettime(self._clock)
         self.began_s = time.monotonic()
@@ -50,7 +51,9 @@ class _Work:
         """Return for how long it has worked; where the system does not say it, for how long it has run."""
         if self.began_s is None:
             return 0.0
-        return now_s - self.began_s if self._clock is None else time.clock_gettime(self._clock) - self._cpu_s
+        if sys.platform == "win32" or self._clock is None:
+            return now_s - self.began_s
+        return time.clock_gettime(self._clock) - self._cpu_s
 
 
 class _Overdue(Bypass):

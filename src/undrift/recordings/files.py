@@ -31,7 +31,7 @@ _OPEN_ALREADY = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
 class Homes:
     """The folders of the clients that record sessions. None means: skip this client.
 
-    `gemini`: Gemini CLI's, usually ``~/.gemini``.
+    `gemini`: Gemini CLI's, usually ``~/.gemini``. `cn`: Continue's, usually ``~/.continue``.
     """
 
     claude: Path | None = None
@@ -39,6 +39,10 @@ class Homes:
     gemini: Path | None = None
     copilot: Path | None = None
     pi: Path | None = None
+    qwen: Path | None = None
+    kimi: Path | None = None
+    cline: Path | None = None
+    cn: Path | None = None
 
     @property
     def folders(self) -> dict[Path, tuple[str, ...]]:
@@ -50,6 +54,10 @@ class Homes:
             (self.gemini, "tmp", "*/chats/session-*.json", "*/chats/session-*.jsonl"),
             (self.copilot, "session-state", "*.jsonl", "*/events.jsonl"),
             (self.pi, "sessions", "*/*.jsonl"),
+            (self.qwen, "projects", "*/chats/*.jsonl"),
+            (self.kimi, "sessions", "*/*/agents/main/wire.jsonl"),
+            (self.cline, "sessions", "*/*.messages.json"),
+            (self.cn, "sessions", "*-*.json"),
         ):
             if home is not None:
                 found[home / folder] = (*found.get(home / folder, ()), *patterns)

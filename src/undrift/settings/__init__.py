@@ -240,8 +240,8 @@ class Settings:
     )
     vector_index: str = setting(
         "exact",
-        choice("exact", "lance"),
-        "The index of the vectors. exact compares all of them. lance uses LanceDB (extra lancedb).",
+        choice("exact", "lance", "pgvector"),
+        "The index of the vectors. exact compares all of them. lance uses LanceDB (extra lancedb), pgvector the home's server.",
     )
     route_simple: str = setting(
         "simple",

@@ -12,6 +12,7 @@ __all__ = ["REMOVED", "RENAMED", "check_renamed", "removed_in", "unknown_in"]
 
 _CONSTANT = "it is a constant now, "
 _GONE = "it was removed; "
+_OF_SERVE = "UNDRIFT_SERVE_"  # `undrift serve` checks these itself
 
 REMOVED = {
     "append_only": _GONE + "set bound_thinking to keep, or leave the history to the client",
@@ -58,5 +59,6 @@ def removed_in(environ: Mapping[str, str]) -> tuple[str, ...]:
 def unknown_in(environ: Mapping[str, str], known: Sequence[str]) -> tuple[str, ...]:
     """Return a sentence for each variable that begins like a setting and is neither one nor a removed one."""
     silent = {*known, *(f"UNDRIFT_{name.upper()}" for name in REMOVED)}
-    unknown = sorted(name for name in environ if name.startswith("UNDRIFT_") and name not in silent)
+    others = (name for name in environ if name.startswith("UNDRIFT_") and not name.startswith(_OF_SERVE))
+    unknown = sorted(name for name in others if name not in silent)
     return tuple(f"{name[:80]} is no setting and has no effect.{suggestion(name, known, 0.7)}" for name in unknown)

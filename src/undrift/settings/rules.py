@@ -33,6 +33,7 @@ __all__ = [
     "is_share",
     "parsed",
     "setting",
+    "setting_row",
     "settings_of",
     "share_of",
     "shown",
@@ -146,6 +147,11 @@ def settings_of(cls: type[Any]) -> tuple[Setting, ...]:
         )
         for one in fields(cls)
     )
+
+
+def setting_row(name: str, variable: str, rule: ValueRule) -> Setting:
+    """Return the row of a value that one variable sets, and that is no field of `Settings`."""
+    return Setting(name, (variable,), None, rule.words, rule.parse, rule.check, "", "", True)
 
 
 def shown(value: object) -> str:

@@ -19,9 +19,9 @@ from undrift.stores.table import Writing
 from undrift.values.readings import StretchReading
 from undrift.values.window import Decision
 
-__all__ = ["extend", "kept"]
+__all__ = ["KEY", "extend", "kept"]
 
-_KEY = "decisions 1"
+KEY = "decisions 1"
 """It tells them apart from readings of bytes. The number rises whenever the shape of a record changes."""
 _LEAST = 512
 _MOST = 2_048  # in one record: a commit does not wait for more
@@ -92,7 +92,7 @@ _FORGED = (*rows.FORGED, IndexError, StoreCorrupt)
 def extend(writing: Writing) -> None:
     """Write a checkpoint where enough decisions of the session stand in none."""
     connection, session = writing.connection, rows.key(writing.session_id)
-    lasts: list[Any] = connection.execute(_LAST, (session, _KEY)).fetchall()
+    lasts: list[Any] = connection.execute(_LAST, (session, KEY)).fetchall()
     place = (session, lasts[0][0] if lasts else 0)
     if len(connection.execute(_NEW.format("number", _LEAST), place).fetchall()) < _LEAST:
         return
@@ -102,7 +102,7 @@ def extend(writing: Writing) -> None:
     except (StoreCorrupt, UnicodeEncodeError):  # these stay in their rows; the next checkpoint starts behind them
         record = b""
     digest = _digest([row[1] for row in found])
-    readings.add(writing, [StretchReading(_KEY, "", digest, found[-1][0], record)])
+    readings.add(writing, [StretchReading(KEY, "", digest, found[-1][0], record)])
 
 
 def kept(connection: apsw.Connection, session_id: str, listed: Mapping[int, bytes]) -> dict[bytes, Decision]:
@@ -111,7 +111,7 @@ def kept(connection: apsw.Connection, session_id: str, listed: Mapping[int, byte
     `listed`: the SHA-256 of each active decision under its number.
     """
     found: dict[bytes, Decision] = {}
-    for row in connection.execute(_KEPT, (rows.key(session_id), _KEY)):
+    for row in connection.execute(_KEPT, (rows.key(session_id), KEY)):
         try:
             one = readings.reading_from(row)
             record = _DECODE(one.record)

@@ -11,6 +11,7 @@ import os
 import re
 import secrets
 import stat
+import sys
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -31,6 +32,10 @@ _FOR_SEARCHES = ".ignore"
 _SHOW_ALL = b"# Searches leave out what git ignores. This folder is here to be searched.\n!*\n"
 _MOST_READ_BYTES = 4 * 1024 * 1024
 _TRIES = 3
+if sys.platform == "win32":  # refused there
+    _FOLDER = _NOFOLLOW = _NONBLOCK = 0
+else:
+    _FOLDER, _NOFOLLOW, _NONBLOCK = os.O_DIRECTORY, os.O_NOFOLLOW, os.O_NONBLOCK
 
 _HIDDEN = re.compile(
     "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff]"
@@ -232,13 +237,13 @@ class Exports:
     def _opened(self, session_id: str, path: Path, *, make: bool) -> Iterator[int]:
         """Open the session's folder step by step. Raises FileNotFoundError: it is absent and `make` is False."""
         if os.open not in os.supports_dir_fd:
-            raise StoreError(f"{path}: this system cannot open a file below a folder safely; nothing is exported")
+            refused = StoreError(f"{path}: this system cannot open a file below a folder safely; nothing is exported")
+            raise refused if make else FileNotFoundError(path)  # so there is nothing of ours to read
         descriptors: list[int] = []
         try:
             if make:
                 make_folder(self._home)
-            flags = os.O_RDONLY | os.O_DIRECTORY | (os.O_NOFOLLOW if self._is_hostile else 0)
-            descriptors.append(os.open(self._home, flags))
+            descriptors.append(os.open(self._home, os.O_RDONLY | _FOLDER | (_NOFOLLOW if self._is_hostile else 0)))
             for name in (_ARCHIVES, safe_name(session_id)):
                 descriptors.append(_subfolder(descriptors[-1], name, make=make))
             if make:
@@ -298,13 +303,12 @@ def _subfolder(parent: int, name: str, *, make: bool) -> int:
             os.fsync(parent)
         except FileExistsError:
             pass
-    return os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=parent)
+    return os.open(name, os.O_RDONLY | _FOLDER | _NOFOLLOW, dir_fd=parent)
 
 
 def _let_search(folder: int) -> None:
     """Let ripgrep, by which agents search, look into a folder that git ignores; a failure is ignored."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-    with suppress(OSError), open(_open(folder, _FOR_SEARCHES, flags), "wb") as file:
+    with suppress(OSError), open(_open(folder, _FOR_SEARCHES, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as file:
         file.write(_SHOW_ALL)
 
 
@@ -326,7 +330,7 @@ def _check(status: os.stat_result, name: str) -> None:
 
 
 def _open(folder: int, name: str, flags: int) -> int:
-    descriptor = os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600, dir_fd=folder)
+    descriptor = os.open(name, flags | _NOFOLLOW | _NONBLOCK, 0o600, dir_fd=folder)
     try:
         _check(os.fstat(descriptor), name)  # it may have been changed since the look before
     except OSError:

@@ -4,14 +4,13 @@ Law: runs inside the transaction that destroys the rest. Each version keeps its 
 stay true.
 """
 
-import json
-from collections.abc import Collection, Mapping
-from dataclasses import replace
+from collections.abc import Collection
 from typing import Any
 
 import apsw
 
 from undrift.stores import memory_moves, memory_search, rows
+from undrift.stores.forgetting import without_restatements
 from undrift.stores.memories import MEMORY_COLUMNS, add_slots, memory_from, memory_row
 from undrift.stores.memory_index import write_lines
 from undrift.stores.memory_values import Heir, MemoryLine, MemoryLines, content_digest
@@ -49,7 +48,7 @@ def _replace(connection: apsw.Connection, memory_id: str, session_id: str, heir:
     shown: tuple[MemoryEntry, MemoryLine] | None = None
     is_there = False
     for *row, to_seq in versions:
-        found = heir(_of_others(memory_from(row), written, _text(row[2]), session_id))
+        found = heir(without_restatements(memory_from(row), written, _text(row[2]), session_id))
         if found is None:
             continue
         _, *texts, digest, record = memory_row(_text(row[2]), found[0])
@@ -62,27 +61,6 @@ def _replace(connection: apsw.Connection, memory_id: str, session_id: str, heir:
     if not is_there:
         numbers = memory_search.numbers_of(connection, [shown[0].id])
         memory_moves.take_back(connection, dict.fromkeys(numbers.values(), shown[0].content))
-
-
-def _of_others(entry: MemoryEntry, written: dict[str, bool], writer: str, session_id: str) -> MemoryEntry:
-    """Return a version without the restatements of a session, and without those that it claims for others.
-
-    `written`: for each statement of this version and the earlier ones, whether it stays.
-    """
-    if entry.session_id != session_id:
-        written[_key(entry.content, entry.source, entry.session_id)] = True
-    held = entry.metadata.get("restated")
-    kept = []
-    for one in held if isinstance(held, list) else ():
-        if isinstance(one, Mapping):
-            key = _key(one.get("content"), one.get("source"), one.get("session_id"))
-            if written.setdefault(key, session_id not in (writer, one.get("session_id"))):
-                kept.append(one)
-    return replace(entry, metadata={**entry.metadata, "restated": kept})
-
-
-def _key(*parts: Any) -> str:
-    return json.dumps(parts)
 
 
 def _text(value: Any) -> str:

@@ -5,6 +5,7 @@ Law: changes nothing and never fails; an empty answer means "not known".
 
 import os
 import re
+import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -23,6 +24,8 @@ def holders(database: Path, *, writer: bool = False) -> tuple[int, ...]:
 
     `database`: the file; it is not opened. `writer`: true: only the process that writes at this moment.
     """
+    if sys.platform == "win32":  # it does not say who holds a lock
+        return ()
     known = {}
     for suffix in ("", "-shm"):
         with suppress(OSError):

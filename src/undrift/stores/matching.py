@@ -15,7 +15,7 @@ import apsw
 from undrift.stores.rows import key
 from undrift.stores.segments import has_all, texts
 
-__all__ = ["Match", "matches"]
+__all__ = ["LookedTexts", "Match", "Sought", "matches", "score_of", "sought_words", "weight_of"]
 
 _MOST_CHARACTERS = 10_000
 _MOST_WORDS = 32
@@ -62,7 +62,7 @@ class Match(NamedTuple):
     snippet: str
 
 
-class _Sought(NamedTuple):
+class Sought(NamedTuple):
     """A word of the question: as a phrase, as the terms that the index knows, and as bytes that most texts with it have.
 
     The bytes of a phrase are without what stands between its words; `begin` are those of its first word.
@@ -75,7 +75,7 @@ class _Sought(NamedTuple):
     is_phrase: bool
 
 
-class _Held(NamedTuple):
+class HeldText(NamedTuple):
     """A text with words of the question: how often it has each, and how many words it has in all."""
 
     counts: tuple[int, ...]
@@ -100,9 +100,9 @@ def matches(connection: apsw.Connection, query: str, session_id: str | None, lim
     found = _rows_of(connection, session_id)
     if found is None or limit <= 0:
         return []
-    rare: dict[_Sought, list[int]] = {}
-    common: list[_Sought] = []
-    for word in _words(connection, query):
+    rare: dict[Sought, list[int]] = {}
+    common: list[Sought] = []
+    for word in sought_words(connection, query):
         numbers = found.newest(word.terms, _COMMON + 1)
         if len(numbers) > _COMMON:
             common.append(word)
@@ -124,7 +124,7 @@ def _rows_of(connection: apsw.Connection, session_id: str | None) -> _Rows | Non
     return None if first is None else _Rows(connection, (key(session_id), first, last))
 
 
-def _words(connection: apsw.Connection, query: str) -> list[_Sought]:
+def sought_words(connection: apsw.Connection, query: str) -> list[Sought]:
     """Quote each word, because FTS5 treats ``don't``, ``C++`` and ``*`` as syntax errors and NUL as the end."""
     tokenizer = connection.fts5_tokenizer(_TOKENIZER[0], list(_TOKENIZER[1]))
     text = query[:_MOST_CHARACTERS].replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
@@ -139,7 +139,7 @@ def _words(connection: apsw.Connection, query: str) -> list[_Sought]:
         if terms:
             stem = parts[0][2].removesuffix("i").encode()  # happy has the stem happi
             trace = stem if len(parts) == 1 else raw.lower().translate(None, _BETWEEN)
-            found.append(_Sought(_quoted(word), f"({' AND '.join(terms)})", trace, stem, len(parts) > 1))
+            found.append(Sought(_quoted(word), f"({' AND '.join(terms)})", trace, stem, len(parts) > 1))
     return found
 
 
@@ -147,7 +147,7 @@ def _quoted(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'
 
 
-def _ranked(rows: _Rows, rare: Mapping[_Sought, Sequence[int]], limit: int) -> list[Match]:
+def _ranked(rows: _Rows, rare: Mapping[Sought, Sequence[int]], limit: int) -> list[Match]:
     """Return the best by their scores (bm25), among those that look best by the rarity of their words."""
     connection, words = rows.connection, list(rare)
     promise: dict[int, float] = {}
@@ -155,21 +155,21 @@ def _ranked(rows: _Rows, rare: Mapping[_Sought, Sequence[int]], limit: int) -> l
     held = [_count(connection, word) if rows.session else len(numbers) for word, numbers in rare.items()]
     for numbers, some in zip(rare.values(), held, strict=True):
         for number in numbers:
-            promise[number] = promise.get(number, 0.0) + _weight(some, of_all)
+            promise[number] = promise.get(number, 0.0) + weight_of(some, of_all)
     read, lost = _read(connection, sorted(promise, key=lambda number: (-promise[number], -number)))
-    counted = {number: _Held(_counts(text, words), size) for number, (text, size) in read.items()}
-    weights = [_weight(some, of_all) for some in _with_phrases(held, rare, counted)]
-    guessed = {number: _score(seen, weights, mean) for number, seen in counted.items()}
-    look = _Look(words)
+    counted = {number: HeldText(_counts(text, words), size) for number, (text, size) in read.items()}
+    weights = [weight_of(some, of_all) for some in _with_phrases(held, rare, counted)]
+    guessed = {number: score_of(seen, weights, mean) for number, seen in counted.items()}
+    look = LookedTexts(words)
     look.at({number: read[number][0] for number in sorted(guessed, key=lambda one: (-guessed[one], -one))}, limit)
-    scores = {number: _score(seen, weights, mean) for number, seen in look.seen.items()}
+    scores = {number: score_of(seen, weights, mean) for number, seen in look.seen.items()}
     scores |= {number: promise[number] for number in lost}  # as of a text of middle length with each word once
     best = sorted(scores, key=lambda number: (-scores[number], number))[:limit]
     return [Match(number, scores[number], look.snippet(number) if number in look.seen else "") for number in best]
 
 
 def _with_phrases(
-    held: Sequence[int], rare: Mapping[_Sought, Sequence[int]], counted: Mapping[int, _Held]
+    held: Sequence[int], rare: Mapping[Sought, Sequence[int]], counted: Mapping[int, HeldText]
 ) -> Iterator[float]:
     """Yield in how many originals each word is, where the index only knows it for the terms of a phrase."""
     for place, (word, numbers) in enumerate(rare.items()):
@@ -178,20 +178,21 @@ def _with_phrases(
         yield held[place] * sum(looked_at) / len(looked_at) if is_known else held[place]
 
 
-def _counts(text: bytes, words: Sequence[_Sought]) -> tuple[int, ...]:
+def _counts(text: bytes, words: Sequence[Sought]) -> tuple[int, ...]:
     """Count words in a text quickly, and not quite exactly: enough to choose the texts that are taken apart."""
     small = text.lower()
     dense = small.translate(None, _BETWEEN) if any(word.is_phrase for word in words) else b""
     return tuple((dense if word.is_phrase else small).count(word.trace) for word in words)
 
 
-def _weight(held: float, of_all: int) -> float:
-    return max(log((of_all - held + 0.5) / (held + 0.5)), 1e-6)
+def weight_of(held: float, of_all: int) -> float:
+    """Return the weight of a word that so many of all originals hold."""
+    return max(log((max(of_all, held) - held + 0.5) / (held + 0.5)), 1e-6)
 
 
-def _newest(rows: _Rows, words: Sequence[_Sought], joined: str, limit: int) -> list[Match]:
+def _newest(rows: _Rows, words: Sequence[Sought], joined: str, limit: int) -> list[Match]:
     order = rows.newest(f" {joined} ".join(word.terms for word in words), max(limit, _MOST_READ))
-    look = _Look(words, joined)
+    look = LookedTexts(words, joined)
     read, lost = _read(rows.connection, order)
     look.at({number: text for number, (text, _) in read.items()}, limit)
     shown = (number for number in order if number in look.seen or number in lost)
@@ -216,11 +217,11 @@ def _read(connection: apsw.Connection, order: Sequence[int]) -> tuple[dict[int, 
     return {number: (read[number], sizes.get(number, 0)) for number in wanted if number in read}, lost
 
 
-class _Look:
+class LookedTexts:
     """Takes texts apart for the words of a question, through an index in memory."""
 
-    def __init__(self, words: Sequence[_Sought], joined: str = "OR") -> None:
-        self.seen: dict[int, _Held] = {}
+    def __init__(self, words: Sequence[Sought], joined: str = "OR") -> None:
+        self.seen: dict[int, HeldText] = {}
         """The texts that match the question, by their numbers."""
         self._question = f" {joined} ".join(word.phrase for word in words)
         self._begins = [word.begin for word in words]
@@ -258,10 +259,10 @@ class _Look:
     def _note(self, api: apsw.FTS5ExtensionApi, *_: Any) -> None:
         if api.rowid not in self.seen:
             counts = tuple(len(api.phrase_locations(phrase)[0]) for phrase in range(api.phrase_count))
-            self.seen[api.rowid] = _Held(counts, api.column_size(0))
+            self.seen[api.rowid] = HeldText(counts, api.column_size(0))
 
 
-def _count(connection: apsw.Connection, word: _Sought) -> int:
+def _count(connection: apsw.Connection, word: Sought) -> int:
     ((found,),) = connection.execute(_COUNT, (word.terms, _COUNTED)).fetchall()
     return int(found)  # type: ignore[arg-type]
 
@@ -278,7 +279,8 @@ def _varint(blob: bytes) -> int:
     return value
 
 
-def _score(seen: _Held, weights: Sequence[float], mean: float) -> float:
+def score_of(seen: HeldText, weights: Sequence[float], mean: float) -> float:
+    """Return the score (bm25) of a text; `mean`: the length of a text in words, on average."""
     length = _K1 * (1 - _B + _B * seen.size / mean)
     return sum(
         weight * count * (_K1 + 1) / (count + length) for weight, count in zip(weights, seen.counts, strict=True)

@@ -74,7 +74,13 @@ class MemoryIndex:
             self._index = (making or ExactIndex)(self._table)
 
     @classmethod
-    def in_memory(cls, embedder: Embedder | None) -> Self:
+    def in_memory(
+        cls,
+        embedder: Embedder | None,
+        *,
+        making: Making | None = None,
+        texts: Callable[[Sequence[str]], Mapping[str, str]] | None = None,
+    ) -> Self:
         """Return an empty index that exists only in memory."""
         connection = apsw.Connection(":memory:")
         memory_search.create(connection)
@@ -82,7 +88,7 @@ class MemoryIndex:
         memory_search.add_tiers(connection)
         memory_moves.add_moves(connection)
         vectors.create(connection)
-        return cls(connection, embedder)
+        return cls(connection, embedder, making=making, texts=texts)
 
     def add(self, lines: Iterable[MemoryLine]) -> None:
         """Make memories searchable, in the caller's transaction or a new one; known memories are skipped.
@@ -95,6 +101,31 @@ class MemoryIndex:
         new = embedded(self.embedder, list(lines))  # before the lock is taken
         with self._writing():
             write_lines(self._connection, new)
+
+    def put(self, new: MemoryLines) -> None:
+        """Make memories searchable whose vectors come later, or never; known memories are skipped."""
+        with self._writing():
+            write_lines(self._connection, new)
+
+    def put_vectors(self, ids: Sequence[str], given: Iterable[Any]) -> None:
+        """Add the vectors of known memories, as this index's embedder made them."""
+        if self._table is not None:
+            numbers = memory_search.numbers_of(self._connection, ids)
+            with self._writing():
+                self._table.add(
+                    (numbers[one], vector) for one, vector in zip(ids, given, strict=True) if one in numbers
+                )
+
+    def follow(self, active: Mapping[str, bool], texts: Callable[[Collection[str]], Mapping[str, str]]) -> None:
+        """Make known memories active, or not; `texts` returns those of the memories that change."""
+        numbers = memory_search.numbers_of(self._connection, active)
+        there = {place.id: place.number for place in self.places(numbers.values(), Filter(is_active=True)).values()}
+        for wanted, move in ((False, memory_moves.take_back), (True, memory_moves.bring_back)):
+            changed = [one for one in numbers if active[one] is wanted and (one in there) is not wanted]
+            if changed:
+                found = texts(changed)
+                with self._writing():
+                    move(self._connection, {numbers[one]: found[one] for one in changed if one in found})
 
     def remove(self, ids: Iterable[str]) -> None:
         """Remove memories from the search; unknown ids are skipped."""

@@ -5,16 +5,15 @@ Law: to find them means to read whole tables, which needs no lock; to change the
 
 import json
 import re
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import replace
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 import apsw
 
 from undrift.stores import heirs, rows
+from undrift.stores.forgetting import thinned, without_evidence, without_names
 from undrift.stores.memories import MAY_DISPUTE, MEMORY_COLUMNS, memory_from, memory_row
 from undrift.stores.operations import OPERATION_COLUMNS, operation_from, operation_row
-from undrift.values.memory import MemoryEntry, reopened
 
 __all__ = ["Mentions", "Until", "forget_evidence", "mentions", "thin_log"]
 
@@ -24,8 +23,6 @@ _RESTATED = "json_type(record, '$.metadata.restated') = 'array'"
 _RESTATED_BY = f"SELECT number FROM memories WHERE {_RESTATED} AND instr(record, ?) > 0"  # noqa: S608
 _CLOSED_BY = "CAST(json_extract(record, '$.contradicted_by_entry_id') AS BLOB)"
 _CLOSED = f"SELECT number, {_CLOSED_BY} FROM memories WHERE instr(record, '\"contradicted_by_entry_id\"') > 0"  # noqa: S608
-_SAYS_THE_SAME = "restated"
-"""The rule by which a memory superseded one of less trust that says the same."""
 _HINDERED = f"""SELECT {MEMORY_COLUMNS} FROM memories WHERE number IN (SELECT value FROM json_each(?))
     OR (number > ? AND (json_type(record, '$.metadata.conflicts') = 'array' OR {_RESTATED}
         OR {_CLOSED_BY} IS NOT NULL))"""  # noqa: S608
@@ -39,8 +36,6 @@ _FEW_NAMES = 50
 _NEVER = 2**62
 _PLAIN = re.compile(r"[0-9A-Za-z:._-]+")
 """Names that stand in JSON as they are."""
-_MOVES = ("to", "of")
-"""The parts of an operation's payload that stay after its session is purged: the numbers that rewinds need."""
 
 
 class Until(NamedTuple):
@@ -108,35 +103,12 @@ def forget_evidence(
     heir_of = heirs.heirs_among(connection, ids)
     for row in quoting:
         before = memory_from(row)
-        entry = _settled(before, ids, heir_of)
-        parts = {
-            "conflicts": lambda one: isinstance(by := one.get("with"), str) and by in ids,
-            "restated": lambda one: whose is not None and one.get("session_id") == whose,
-        }
-        kept = {name: _kept(entry.metadata[name], goes) for name, goes in parts.items() if name in entry.metadata}
-        new = replace(entry, metadata={**entry.metadata, **kept})
+        new = without_evidence(before, ids, heir_of, whose)
         if new != before:
             *_, digest, record = memory_row(bytes(row[2]).decode("utf-8", "surrogatepass"), new)
             connection.execute(
                 "UPDATE memories SET record_sha256 = ?, record = ? WHERE number = ?", (digest, record, row[0])
             )
-
-
-def _settled(entry: MemoryEntry, ids: Collection[str], heir_of: Mapping[str, str]) -> MemoryEntry:
-    """Return a memory that no destroyed memory supersedes by what the two have in common."""
-    by = entry.contradicted_by_entry_id
-    if by is None or by not in ids:
-        return entry
-    if by in heir_of:
-        return replace(entry, contradicted_by_entry_id=heir_of[by])
-    return reopened(entry) if entry.contradiction_rule == _SAYS_THE_SAME else entry
-
-
-def _kept(held: Any, goes: Callable[[Mapping[str, Any]], bool]) -> Any:
-    """Return a list without the records that go; what a stranger wrote there in another form stays."""
-    if not isinstance(held, list):
-        return held
-    return [one for one in held if not (isinstance(one, Mapping) and goes(one))]
 
 
 def thin_log(
@@ -154,10 +126,8 @@ def thin_log(
     for row in operations:
         before, session = operation_from(row), bytes(row[2])
         payload: Any = dict(before.payload or {})
-        if whose is not None and session == rows.raw(whose):
-            payload = {name: payload[name] for name in _MOVES if name in payload} or None
-        else:
-            payload = _without(payload, names)
+        is_whole = whose is not None and session == rows.raw(whose)
+        payload = thinned(payload, names, is_whole=is_whole)
         if payload != before.payload:
             whole = operation_row(session.decode("utf-8", "surrogatepass"), before.kind, before.at_ms, payload)
             connection.execute(
@@ -171,13 +141,4 @@ def _names(payload: Any, names: Collection[str]) -> bool:
         held = rows.load(payload.encode() if isinstance(payload, str) else payload)
     except rows.FORGED:
         return True
-    return bool(_without(held, names) != held)
-
-
-def _without(value: Any, names: Collection[str]) -> Any:
-    if isinstance(value, Mapping):
-        kept = {name: one for name, one in value.items() if not (isinstance(one, str) and one in names)}
-        return {name: _without(one, names) for name, one in kept.items()}
-    if isinstance(value, list):
-        return [_without(one, names) for one in value if not (isinstance(one, str) and one in names)]
-    return value
+    return bool(without_names(held, names) != held)

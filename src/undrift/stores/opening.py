@@ -5,6 +5,7 @@ from typing import Protocol
 
 from undrift.stores.base import Counts
 from undrift.stores.contract import Store
+from undrift.stores.served import ServedEngine, home_path, server_of
 from undrift.stores.sqlite import SqliteStore
 from undrift.values.scope import Scope
 
@@ -52,9 +53,10 @@ class Engine(Protocol):
         ...
 
 
-def engine_of(home: str | os.PathLike[str]) -> Engine:  # noqa: ARG001 - a server's address will have another one
-    """Return the engine for a home: SQLite if the home is a folder."""
-    return SqliteStore
+def engine_of(home: str | os.PathLike[str]) -> Engine:
+    """Return the engine for a home: SQLite, unless the folder has the note of a server."""
+    address = server_of(home_path(home))
+    return SqliteStore if address is None else ServedEngine(address)
 
 
 def open_store(
@@ -63,7 +65,7 @@ def open_store(
     """Open the records of one scope.
 
     Args:
-        home: The folder; created for its owner alone if absent.
+        home: The folder; created for its owner alone if absent. Or an address, as ``postgresql://host/database``.
         scope: The owner of the records; its session does not count.
         create: False: only an existing store is opened.
         busy_timeout_ms: How long a write waits for other processes; at least 0.
@@ -74,4 +76,4 @@ def open_store(
         StoreVersionError: It was written by a newer undrift; it was not changed.
         StoreCorrupt: It is damaged; it was not changed.
     """
-    return engine_of(home).open(home, scope, create=create, busy_timeout_ms=busy_timeout_ms)
+    return engine_of(home).open(home_path(home), scope, create=create, busy_timeout_ms=busy_timeout_ms)

@@ -15,6 +15,7 @@ from pathlib import Path
 from undrift.errors import StoreError
 from undrift.stores.faults import from_system
 from undrift.stores.files import PROJECTS, make_folder, replace_file
+from undrift.stores.served import home_path, server_of
 from undrift.values.project import Place, Project
 
 __all__ = [
@@ -75,7 +76,7 @@ def place_for(given: str | os.PathLike[str] | None, default: str, folder: Path) 
     if isinstance(given, Place):
         place = given
     else:
-        place = place_of(Path(default if given is None else given), folder)
+        place = place_of(home_path(default if given is None else given), folder)
         if given is not None and place.project is not None and not place.records.exists():
             others = places_in(place.home)
             place = others[0] if len(others) == 1 and not _is_default(place.home) else place
@@ -106,7 +107,8 @@ def place_of(home: Path, folder: Path, *, shares: bool = False) -> Place:
     if not is_shared(home) and not (shares and _is_new(home)):
         return place_at(home)
     home, project = home.absolute(), project_of(folder)
-    return _place(home, _records(home, project), project)
+    place = _place(home, _records(home, project), project)
+    return keep(place) if server_of(home) is not None else place  # its note names the project on the server
 
 
 def place_at(records: Path) -> Place:

@@ -62,7 +62,9 @@ class Change(NamedTuple):
         return bool(connection.execute(_OF_BUFFER, (json.dumps(numbers),)).fetchall())
 
 
-def change(connection: apsw.Connection, session: str | bytes, then: int, now: int) -> Change:
+def change(
+    connection: apsw.Connection, session: str | bytes, then: int, now: int, *, with_shared: bool = True
+) -> Change:
     """Activate the rows that were active right after an operation.
 
     Later changes by another session stay: if both have changed a record, the newest version by an operation that counts
@@ -73,10 +75,11 @@ def change(connection: apsw.Connection, session: str | bytes, then: int, now: in
         session: The rows' session, in the form of `rows.key`.
         then: The operation to go back to.
         now: The rewind's own operation: the newest of this session.
+        with_shared: False: records that several sessions change stay as they are.
     """
     closed: dict[str, list[int]] = {}
     opened: dict[str, list[int]] = {}
-    tables = present(connection)
+    tables = [one for one in present(connection) if with_shared or not one.shared]
     for table in tables:
         name = table.name
         values: dict[str, Any] = {"session": session, "then": then, "now": now}

@@ -36,6 +36,8 @@ Scored = list[tuple[int, float]]
 
 _MOST_OF_A_BYTE = 127.0
 _LEAST = 1e-9
+_ROUNDING = 1e-7
+"""A length this near to 1 is 1: a float32 holds no more."""
 
 _CREATE = """
 CREATE TABLE memory_embedders(
@@ -202,7 +204,7 @@ class VectorTable:
         """Store vectors, scaled to length 1; of several rows, the first is the text's, and the others its passages'."""
         owner = self.state.key or self._owner()
         for number, vector in vectors:
-            self.connection.execute(_ADD, (owner, number, self._stored(vector)))
+            self.connection.execute(_ADD, (owner, number, self.stored(vector)))
 
     def newer(self, entry: int, state: VectorState) -> Batch:
         """Read the vectors of all rows after row `entry`."""
@@ -274,14 +276,15 @@ class VectorTable:
             )
         finite = np.nan_to_num(given.astype(np.float64), nan=0.0, posinf=0.0, neginf=0.0)
         length = float(np.sqrt(np.sum(finite * finite)))
-        return (finite / length if length else finite).astype(np.float32)
+        is_unit = abs(length - 1.0) <= _ROUNDING  # scaled before, as in a home that was moved: it stays as it is
+        return (finite if is_unit or not length else finite / length).astype(np.float32)
 
     @property
     def _bytes(self) -> int:
         """The bytes of the vector of a whole text; those of its passages follow."""
         return 4 * self.dimension
 
-    def _stored(self, vector: Any) -> bytes:
+    def stored(self, vector: Any) -> bytes:
         """Return the bytes of a vector; a passage's numbers take a byte each, as only the best of a few is looked for."""
         import numpy as np
 

@@ -31,6 +31,10 @@ _SUMMARY_WORDS = (
     "CRITICAL: Respond with TEXT ONLY",  # Claude Code
     "CONTEXT CHECKPOINT COMPACTION",  # Codex
     "create a detailed summary of the conversation",
+    "the component that summarizes a conversation",  # Qwen Code, which asks again in other words
+    "produce the <state_snapshot> XML",
+    "Create a handoff summary for the",  # Kimi Code
+    "concise summary of our conversation so far",  # Continue
 )
 
 

@@ -29,7 +29,7 @@ isSidechain; progress of a sub-agent               counted "side chain": another
 other progress                                     counted "progress"
 assistant, isApiErrorMessage                       counted "api error": shown to the user, never sent
 a uuid seen before                                 counted "repeated record": written again by a resume
-titles, snapshots, modes, queue (`_CLIENT`)        counted "client record: TYPE"
+titles, modes, copies of requests (`_CLIENT`)      counted "client record: TYPE"
 anything else                                      counted "unknown record: TYPE"
 ================================================== ==========================================================
 
@@ -54,6 +54,11 @@ _CLIENT = frozenset(
         "agent-color",
         "agent-name",
         "ai-title",
+        "api-request",
+        "api-request-blob",
+        "api-request-shape",
+        "atis-latch",
+        "cost-state",
         "custom-title",
         "file-history-snapshot",
         "last-prompt",
@@ -63,6 +68,7 @@ _CLIENT = frozenset(
         "queue-operation",
         "summary",
         "tag",
+        "tools-used",
     }
 )
 

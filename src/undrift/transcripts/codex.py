@@ -45,7 +45,9 @@ __all__ = ["FORMAT", "read", "recognises"]
 
 FORMAT = "codex"
 
-_CLIENT = frozenset({"inter_agent_communication_metadata", "state", "turn_context", "world_state"})
+_CLIENT = frozenset(
+    {"inter_agent_communication_metadata", "state", "token_usage_record", "turn_context", "world_state"}
+)
 _RECORDS = frozenset({"compacted", "event_msg", "response_item", "session_meta", "turn_context"})
 _COMPACTIONS = frozenset({"compaction", "compaction_summary", "context_compaction"})
 _CALLS: Mapping[str, tuple[str | None, str]] = {  # item type -> tool name where the item has none, key of its input

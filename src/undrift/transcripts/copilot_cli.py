@@ -50,6 +50,7 @@ _KINDS = frozenset(
         "external_tool",
         "hook",
         "mcp",
+        "model",
         "pending_messages",
         "permission",
         "session",

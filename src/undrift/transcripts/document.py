@@ -24,7 +24,7 @@ LONGEST_CHARACTERS = 256 << 20
 _OUTLINE_CHARACTERS = 1 << 20
 _OUTLINE_DEPTH = 3
 # a string (to the end of the text if it is cut), or what gives a document its shape
-_TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[\[\]{},:]', re.DOTALL)
+_TOKEN = re.compile(r'"[^"\\]*+(?>(?:\\.[^"\\]*+)*)(?:"|\\?\Z)|[\[\]{},:]', re.DOTALL)
 
 _Span = tuple[str, str, int, int, bool]
 """The bracket that it stands in (none outside of the document), the array's key, begin, end, and whether it ends there."""

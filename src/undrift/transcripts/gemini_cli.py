@@ -32,9 +32,10 @@ from itertools import chain, islice
 from typing import Any
 
 from undrift.transcripts import blocks
-from undrift.transcripts.base import Part, RecordedBlock, Recording, Role, Skip
+from undrift.transcripts.base import Part, Recording, Skip
 from undrift.transcripts.collect import Collector, RecordPlace
 from undrift.transcripts.document import members, outline
+from undrift.transcripts.gemini_parts import contents, texts, thinking
 from undrift.transcripts.lines import decode, list_at, object_at, printable, text_at
 
 __all__ = ["FORMAT", "read", "recognises"]
@@ -44,7 +45,6 @@ FORMAT = "gemini-cli"
 _HEAD_LINES = 64
 _SESSION = frozenset({"directories", "kind", "lastUpdated", "projectHash", "sessionId", "startTime"})
 _CLIENT = frozenset({"activeExtensionName", "memoryScratchpad", "summary"})
-_SNAPSHOT = "<state_snapshot>"
 
 
 def recognises(lines: Sequence[str]) -> bool:
@@ -159,7 +159,7 @@ class _GeminiChat:
 def _message(record: Mapping[str, Any], called: set[str]) -> Iterator[Part]:
     kind = text_at(record, "type")
     if kind == "user":
-        yield from _contents("user", record.get("content"), called)
+        yield from contents("user", record.get("content"), called)
     elif kind == "gemini":
         yield from _answer(record, called)
     elif kind in ("info", "warning", "error"):
@@ -172,57 +172,13 @@ def _answer(record: Mapping[str, Any], called: set[str]) -> Iterator[Part]:
     calls = [call for call in list_at(record, "toolCalls") if isinstance(call, dict)]
     thoughts = [thought for thought in list_at(record, "thoughts") if isinstance(thought, dict)]
     for thought in thoughts:
-        yield _thinking("\n".join(filter(None, (text_at(thought, "subject"), text_at(thought, "description")))))
+        yield thinking("\n".join(filter(None, (text_at(thought, "subject"), text_at(thought, "description")))))
     if record.get("content") or not (calls or thoughts):
-        yield from _contents("assistant", record.get("content"), called)
+        yield from contents("assistant", record.get("content"), called)
     for call in calls:
         yield blocks.call(call.get("id"), call.get("name"), call.get("args"))
     for call in calls:
         yield from _result(call, called)
-
-
-def _thinking(thought: str) -> Part:
-    return RecordedBlock("thinking", "assistant", thought) if thought.strip() else Skip("empty thinking")
-
-
-def _contents(role: Role, content: Any, called: set[str]) -> Iterator[Part]:
-    if not isinstance(content, str | list | dict) or not content:
-        yield Skip("message without content")
-        return
-    for part in content if isinstance(content, list) else [content]:
-        yield from _part(role, part, called)
-
-
-def _part(role: Role, part: Any, called: set[str]) -> Iterator[Part]:
-    if isinstance(part, str):
-        yield _text(role, part, thought=False)
-    elif not isinstance(part, dict):
-        yield Skip("unknown part: (none)")
-    elif isinstance(part.get("text"), str):
-        yield _text(role, part["text"], thought=part.get("thought") is True)
-    elif isinstance(part.get("functionCall"), dict):
-        call = part["functionCall"]
-        if text_at(call, "id") in called:
-            yield Skip("repeated call")
-        else:
-            yield blocks.call(call.get("id"), call.get("name"), call.get("args"))
-    elif isinstance(part.get("functionResponse"), dict):
-        response = part["functionResponse"]
-        if text_at(response, "id") in called:
-            yield Skip("repeated result")
-        else:
-            failed = "error" in object_at(response, "response")
-            yield from blocks.result("user", response.get("id"), _texts(part), is_error=failed)
-    else:
-        flat, skips = blocks.flatten(_texts(part))
-        yield RecordedBlock("image" if flat == blocks.IMAGE else "other", role, flat)
-        yield from skips
-
-
-def _text(role: Role, text: str, *, thought: bool) -> Part:
-    if role == "user" and text.lstrip().startswith(_SNAPSHOT):
-        return RecordedBlock("summary", role, text, "summary")
-    return _thinking(text) if thought else blocks.text(role, text)
 
 
 def _result(call: Mapping[str, Any], called: set[str]) -> Iterator[Part]:
@@ -239,21 +195,5 @@ def _result(call: Mapping[str, Any], called: set[str]) -> Iterator[Part]:
             yield Skip("repeated result")
             continue
         failed = failed or "error" in object_at(response, "response")
-        kept += _texts(part)
+        kept += texts(part)
     yield from blocks.result("user", call.get("id"), kept, is_error=failed)
-
-
-def _texts(part: Any) -> list[Any]:
-    """Bring one part of Gemini's form into what `blocks.flatten` reads."""
-    if not isinstance(part, dict):
-        return [part]
-    if isinstance(part.get("functionResponse"), dict):
-        held = part["functionResponse"]
-        response = held.get("response")
-        if isinstance(response, dict) and len(response) == 1:
-            response = response.get("output", response.get("error", response))
-        return [response, *(item for inner in list_at(held, "parts") for item in _texts(inner))]
-    if isinstance(part.get("text"), str):
-        return [part["text"]]
-    data = object_at(part, "inlineData")
-    return [{"type": "image"}] if text_at(data, "mimeType").startswith("image/") else [part]

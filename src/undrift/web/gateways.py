@@ -6,6 +6,7 @@ Law: only this machine is asked, and briefly: a gateway that does not answer at 
 import http.client
 import json
 import os
+import sys
 import time
 from contextlib import closing
 from pathlib import Path
@@ -51,9 +52,11 @@ class OpenInGateways:
 
 def _is_ours(pid: int) -> bool:
     """Tell whether a process runs and is this user's: else another one may listen in its place, and would get the token."""
+    if sys.platform == "win32":
+        return pid > 0
     try:
         return pid > 0 and os.stat(f"/proc/{pid}").st_uid == os.getuid()  # noqa: PTH116
-    except (AttributeError, FileNotFoundError):
+    except FileNotFoundError:
         return not os.path.isdir("/proc/self") and pid > 0  # noqa: PTH112 - a system without it
     except OSError:
         return False

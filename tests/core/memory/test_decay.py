@@ -1,8 +1,6 @@
 """Semantic decay, requirement by requirement: seed 001, R1-03 to R1-14, decisions A1-1 to A1-4, A1-9, A1-11, A1-12."""
 
-import json
 import math
-import re
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -178,18 +176,9 @@ def test_no_score_rises_and_none_that_is_valid_falls_below_the_floor(
     assert contradicted or score >= min(0.05, raw)
 
 
-def test_the_diagram_shows_what_the_formula_gives() -> None:
-    text = (Path(__file__).parents[3] / "docs" / "decay-model.md").read_text(encoding="utf-8")
-    ages, *lines = (
-        json.loads(found) for found in re.findall(r'^ +(?:line|x-axis "[^"]*") (\[.*\])$', text, re.MULTILINE)
-    )
-    kinds: list[dict[str, Any]] = [
-        {"pinned": True},
-        {"type": "architectural_decision"},
-        {},
-        {"contradicted_by_task_id": "t9"},
-    ]
-    assert len(lines) == len(kinds)
-    for line, kind in zip(lines, kinds, strict=True):
-        one = hit(0.9, **kind)
-        assert line == [round(apply_decay_by_type([one], age, 0)[0].decayed_score, 3) for age in ages]
+def test_the_page_shows_the_drawing_that_is_made_from_the_formula() -> None:
+    """`tests/website` compares the drawing with a run of `website.pictures`, which calls the formula."""
+    page = (Path(__file__).parents[3] / "docs" / "decay-model.md").read_text(encoding="utf-8")
+    drawing = Path(__file__).parents[3] / "docs" / "images" / "decay.svg"
+    assert "](images/decay.svg)" in page
+    assert "pinned" in drawing.read_text(encoding="utf-8")

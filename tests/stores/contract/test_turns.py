@@ -272,3 +272,17 @@ def test_entries_that_cannot_be_stored_are_the_callers_mistake(store: Store):
     with pytest.raises(InputError, match="empty"):
         store.add_marks("", [])
     assert store.sessions() == ()
+
+
+def test_an_original_without_a_word_stops_no_search(store: Store):
+    add(store, original("dashes", "---"), original("empty", ""), original("f", "word"), prune_them=True)
+    assert [hit.entry_id for hit in store.find("word")] == ["f"]
+    assert store.find("---") == ()
+
+
+def test_an_entry_of_a_buffer_is_found_from_the_decision_on_that_removes_it(store: Store):
+    held = original("held", "needle in a buffer", source="buffer")
+    add(store, held, original("other", "another needle"))
+    assert [hit.entry_id for hit in store.find("needle")] == ["other"]
+    commit(store, "s", "prune", at_ms=2, decisions=[prune(held)])
+    assert {hit.entry_id for hit in store.find("needle")} == {"held", "other"}

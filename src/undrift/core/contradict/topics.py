@@ -88,7 +88,7 @@ _PATH = re.compile(r"(?:[A-Za-z]:|~)?/?(?:[\w.@-]++/)+[\w.@-]*|/[\w.@-]+")
 _LETTER = re.compile(r"[a-z]")
 _HOST = re.compile(r"(?:https?://)?[a-z0-9-]++(?:\.[a-z0-9-]++)*\.[a-z]{2,10}(?::\d+)?(?:/\S*)?")
 _FILE = re.compile(r"[\w-]+\.(?:py|js|ts|md|toml|ya?ml|json|cfg|ini|txt|sh|rs|go|c|h|css|html|sql|csv|log)")
-_IDENTIFIER = re.compile(r"(?=\w{0,60}_)\w+|[a-z]++[A-Z]\w*+|\w++\(\)|[a-z]++(?:-[a-z]++)*+-\d+")
+_IDENTIFIER = re.compile(r"(?=\w{0,60}_)\w+|[a-z]++[A-Z]\w*+|\w++\(\)|[a-z]++(?>(?:-[a-z]++)*)-\d+")
 _ORDINAL = re.compile(r"(\d{1,2})(?:st|nd|rd|th)")
 _LOCALHOST = re.compile(r"(?:localhost|\d{1,3}(?:\.\d{1,3}){3})?:(\d{2,5})")
 

@@ -43,7 +43,7 @@ _DONE_WITHIN = 4
 """Words behind "I": "I just downloaded"."""
 _AROUND = 150
 """Characters before and after a passage: chosen on five conversations among 0, 100, 150 and 300."""
-_CODE = re.compile(r"```[^`]{0,900}(?:```)?+")
+_CODE = re.compile(r"```[^`]{0,900}(?>(?:```)?)")
 _OWN = frozenset({"i", "my", "we", "our"})
 _YES_OR_NO = frozenset({"have", "has", "had", "did", "do", "does", "am", "is", "are", "was", "were"})
 _KINDS = {

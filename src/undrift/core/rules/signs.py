@@ -39,7 +39,7 @@ START = (
 _PUNCTUATED = r"(?:^|[,;:.!?(] ?|[ ][-\u2013\u2014]+ |\b(?:please|pls|remember|oh|btw|so) )"
 """The same, without the words that join clauses."""
 
-PLEASE = r"(?:(?:please|pls|plz|kindly|just|also|really|simply|you) ){0,2}+"
+PLEASE = r"(?>(?:(?:please|pls|plz|kindly|just|also|really|simply|you) ){0,2})"
 _NOT = (
     r"(?:do not|don'?t|dont|donot|never ever|never|must not|mustn'?t|should not|shouldn'?t|may not|can ?not|can'?t"
     r"|are not to|aren'?t to)"

@@ -18,11 +18,11 @@ _SUFFIX = " -->"
 _MOST_ID_CHARACTERS = 64
 _MOST_MARKER_CHARACTERS = len(_PREFIX) + _MOST_ID_CHARACTERS + len(_SUFFIX)
 
-_ID = re.compile(r"(?=[A-Za-z0-9._-]{1,64}\Z)[A-Za-z0-9_]++(?:[.-][A-Za-z0-9_]++)*+", re.ASCII)
+_ID = re.compile(r"(?=[A-Za-z0-9._-]{1,64}\Z)[A-Za-z0-9_]++(?>(?:[.-][A-Za-z0-9_]++)*)", re.ASCII)
 _HASHED = re.compile(r"h-[0-9a-f]{16}", re.ASCII)
-_MARKER_PATTERN = r"<!-- sigma-task: (?=[A-Za-z0-9._-]{1,64}+ -->)[A-Za-z0-9_]++(?:[.-][A-Za-z0-9_]++)*+ -->"
+_MARKER_PATTERN = r"<!-- sigma-task: (?=[A-Za-z0-9._-]{1,64}+ -->)[A-Za-z0-9_]++(?>(?:[.-][A-Za-z0-9_]++)*) -->"
 _MARKER = re.compile(_MARKER_PATTERN, re.ASCII)
-_MARKERS = re.compile(rf"\n(?:{_MARKER_PATTERN})++(?=\n|\Z)|{_MARKER_PATTERN}", re.ASCII)
+_MARKERS = re.compile(rf"\n(?>(?:{_MARKER_PATTERN})+)(?=\n|\Z)|{_MARKER_PATTERN}", re.ASCII)
 _ID_BEGUN = re.compile(r"[A-Za-z0-9._-]{1,64}+(?: (?:-(?:-)?)?)?", re.ASCII)
 
 _LETTERS = {
@@ -244,12 +244,12 @@ def _look_alike(ascii_only: bool, encoded: bool) -> re.Pattern[str]:
         unseen = rf"(?:\x1b\[[0-9;:]*+[A-Za-z]|{unseen}|\\[nrtfv]|{_encoded(_Forms(_UNSEEN_HEXADECIMAL, _UNSEEN_DECIMAL, _UNSEEN_NAMES))})"
         dash = f"(?:{dash}|{_encoded(_forms(_DASH_CODES, _DASH_NAMES))})"
         colon = f"(?:{colon}|{_encoded(_forms(_COLON_CODES, _COLON_NAMES))})"
-    unseen += "*+"
+    unseen = f"(?>{unseen}*)"
     letters = [_letter(letter, ascii_only, encoded) for letter in "sigmatask"]
     letters[0] = _opening("s", ascii_only, encoded)
     first, second = unseen.join(letters[:5]), unseen.join(letters[5:])
-    between = rf"(?:{unseen}[<!>\-])*+{unseen}"  # the rest of a comment in a comment
-    return re.compile(f"({first}{unseen})(?={dash}(?:{unseen}{dash})*+{unseen}{second}{between}{colon})")
+    between = rf"(?>(?:{unseen}[<!>\-])*){unseen}"  # the rest of a comment in a comment
+    return re.compile(f"({first}{unseen})(?={dash}(?>(?:{unseen}{dash})*){unseen}{second}{between}{colon})")
 
 
 @functools.cache
@@ -296,7 +296,7 @@ def _encoded_on(forms: _Forms) -> str:
 def _entities(forms: _Forms) -> str:
     named = f"|{forms.names}(?![A-Za-z0-9])" if forms.names else ""
     numbers = rf"[xX]0*+(?i:{forms.hexadecimal})(?![0-9A-Fa-f])|0*+(?:{forms.decimal})(?![0-9])"
-    return rf"(?:amp;)*+(?:#(?:{numbers}){named});?+"
+    return rf"(?>(?:amp;)*)(?:#(?:{numbers}){named});?+"
 
 
 def _escapes(forms: _Forms) -> str:

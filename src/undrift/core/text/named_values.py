@@ -11,9 +11,9 @@ from undrift.core.text.secret_values import is_given, is_mixed, is_password
 __all__ = ["COMMANDS", "NAMED_VALUES"]
 
 _Parts = tuple[list[tuple[int, int]], int]
-_LINE = r"(?:\\\r?\n|[^\r\n]){0,4096}+"
+_LINE = r"(?>(?:\\\r?\n|[^\r\n]){0,4096})"
 _BREAK = r"(?:\r?\n|(?:\\{1,4}r)?\\{1,4}n)"
-_GAP = r"(?:\s|\\{1,4}[nrt]){1,16}+"
+_GAP = r"(?>(?:\s|\\{1,4}[nrt]){1,16})"
 _WORD = r"[^\s\"'`\\]{1,255}+"
 _GIVEN = r"(?:\\{0,3}[\"'])?([^\s\"'`\\|<>]{3,512}+)"
 

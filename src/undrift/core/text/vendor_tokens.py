@@ -75,7 +75,7 @@ VENDOR_TOKENS: tuple[tuple[str, str, str], ...] = (
     ("slack-token", "xoxe.xoxp- xoxe.xoxb- xoxe-", r"[0-9]-[A-Za-z0-9+/=-]{100,}+"),
     ("onesignal-key", "os_v2_app_ os_v2_org_", r"[a-z0-9]{60,}+"),
     ("zoho-token", "1000. 1001. 1003.", rf"[0-9a-f]{{32}}\.[0-9a-f]{{32}}{_END}"),
-    ("x-bearer-token", "AAAAAAAAAAAAAAAAAAAA", r"(?:[A-Za-z0-9+/]|%2[BF]){4,80}+(?:%3D|=)[A-Za-z0-9]{40,}+"),
+    ("x-bearer-token", "AAAAAAAAAAAAAAAAAAAA", r"(?>(?:[A-Za-z0-9+/]|%2[BF]){4,80})(?:%3D|=)[A-Za-z0-9]{40,}+"),
     ("hubspot-token", "pat-na1- pat-eu1- pat-na2-", _UUID),
     ("contentful-token", "CFPAT-", r"[\w-]{40,}+"),
     ("dropbox-token", "sl.", rf"(?:u\.)?{_DIGIT}[\w-]{{100,}}+"),

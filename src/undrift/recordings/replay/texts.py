@@ -40,7 +40,7 @@ class ReplayTexts:
     def of_message(self, message: Mapping[str, Any]) -> list[Text]:
         """Return the texts of a message, original or edited."""
         known = self._messages.get(id(message))
-        return known if known is not None else [self._of_block(block) for block in message["content"]]
+        return known if known is not None else [self.of_block(block) for block in message["content"]]
 
     def of_body(self, body: Mapping[str, Any]) -> list[Text]:
         """Return every text that is sent, in order."""
@@ -49,7 +49,8 @@ class ReplayTexts:
             texts += self.of_message(message)
         return texts
 
-    def _of_block(self, block: Any) -> Text:
+    def of_block(self, block: Any) -> Text:
+        """Return the text of a block, original or edited."""
         known = self._blocks.get(id(block))
         if known is not None:
             return known

@@ -1,0 +1,1 @@
+"""Ways to run undrift for a team: an image, a compose file, a chart, and the same processes without an image."""

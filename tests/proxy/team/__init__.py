@@ -1,0 +1,1 @@
+"""The tests of the gateway for a team; most of them start real processes."""

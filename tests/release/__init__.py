@@ -1,0 +1,1 @@
+"""The release: built, built again, and started from its files alone."""

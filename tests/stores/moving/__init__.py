@@ -1,0 +1,1 @@
+"""Tests of moves and syncs between a folder and a server."""

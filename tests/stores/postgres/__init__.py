@@ -1,0 +1,1 @@
+"""Tests of what is special about the store on a PostgreSQL server."""
