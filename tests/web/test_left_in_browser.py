@@ -323,6 +323,7 @@ def test_a_turn_that_is_none_is_a_sentence(browser: Browser, address: str):
 def test_the_timeline_leads_to_the_prompt_and_to_why_it_was_forgotten(browser: Browser, address: str):
     tab = opened(browser, address, f"#/session/{MANAGED}")
     assert text_of(tab, ".tiles b")[0].startswith("$")
+    until(tab, in_main("it cost"))  # the causes come after the tiles
     assert "it cost" in text_of(tab, ".causes h2")[0]
     assert text_of(tab, ".tiles button") == ["mostly system prompt and tools, 99%"]
     assert "$0.0045" in text_of(tab, ".causes td"), "a price of less than a cent has its digits"
