@@ -59,20 +59,20 @@ def memories_of(connection: apsw.Connection) -> list[MovedMemory]:
 def _versions(
     found: Sequence[tuple[rows.Row, list[Interval]]], acts: Mapping[int, tuple[bytes, LogPlace]]
 ) -> tuple[MovedVersion, ...]:
-    """Return what operations found_versions of one memory. `acts`: the kind and the moment of each operation."""
+    """Return what operations made of one memory. `acts`: the kind and the moment of each operation."""
     alive = {one.start for _, spans in found for one in spans if not one.is_empty}
-    found_versions: list[tuple[int, int, MovedVersion]] = []
+    versions: list[tuple[int, int, MovedVersion]] = []
     for row, spans in found:
         times = [Span(acts[s.start][1], None if s.end is None else acts[s.end][1]) for s in spans if not s.is_empty]
         new = (row[2], row[3], row[4], row[5], row[1], row[6])
         act, at = acts[spans[0].start]
-        found_versions.append((spans[0].start, 0, MovedVersion(at, act, new, tuple(times))))
+        versions.append((spans[0].start, 0, MovedVersion(at, act, new, tuple(times))))
     ends = {one.end for _, spans in found for one in spans if one.end is not None}
     for end in sorted(ends - alive):
         act, at = acts[end]
         if act.decode("utf-8", "replace") not in BACK:
-            found_versions.append((end, 1, MovedVersion(at, act, None)))
-    return tuple(one for *_, one in sorted(found_versions, key=lambda version: version[:2]))
+            versions.append((end, 1, MovedVersion(at, act, None)))
+    return tuple(one for *_, one in sorted(versions, key=lambda version: version[:2]))
 
 
 def lines_of(connection: apsw.Connection) -> Iterator[MovedLine]:
@@ -100,7 +100,7 @@ def other_embedders(connection: apsw.Connection) -> list[str]:
     chosen, *_ = _embedder(connection)
     found: Iterable[Any] = connection.execute(_EMBEDDERS)
     return [
-        f"{count:,} vectors of embedder {rows.shown(bytes(name))[:80]}: they are found_versions again when it is used"
+        f"{count:,} vectors of embedder {rows.shown(bytes(name))[:80]}: they are found again when it is used"
         for key, name, _, count, _ in found
         if key != chosen and count
     ]
