@@ -15,7 +15,7 @@ import apsw
 from undrift.stores.rows import key
 from undrift.stores.segments import has_all, texts
 
-__all__ = ["LookedTexts", "Match", "Sought", "matches", "score_of", "sought_words", "weight_of"]
+__all__ = ["LookedTexts", "Match", "Sought", "matches", "score_of", "sought_words", "tokenizer_of", "weight_of"]
 
 _MOST_CHARACTERS = 10_000
 _MOST_WORDS = 32
@@ -32,7 +32,6 @@ _BYTES_A_WORD = 6
 _SCORED = 96
 """Texts that are taken apart at once, the most promising first."""
 
-_TOKENIZER = ("porter", ("unicode61",))
 _LOOKED = "CREATE VIRTUAL TABLE looked USING fts5(text, tokenize = 'porter unicode61')"
 _SNIPPET = "SELECT CAST(snippet(looked, 0, '', '', '…', 24) AS BLOB) FROM looked WHERE looked MATCH ? AND rowid = ?"
 _OF_ALL = "SELECT rowid FROM search WHERE search MATCH ?"
@@ -124,9 +123,14 @@ def _rows_of(connection: apsw.Connection, session_id: str | None) -> _Rows | Non
     return None if first is None else _Rows(connection, (key(session_id), first, last))
 
 
+def tokenizer_of(connection: apsw.Connection) -> apsw.FTS5Tokenizer:
+    """Return what takes texts apart in the index. It belongs to the connection, and to one thread at a time."""
+    return connection.fts5_tokenizer("porter", ["unicode61"])
+
+
 def sought_words(connection: apsw.Connection, query: str) -> list[Sought]:
     """Quote each word, because FTS5 treats ``don't``, ``C++`` and ``*`` as syntax errors and NUL as the end."""
-    tokenizer = connection.fts5_tokenizer(_TOKENIZER[0], list(_TOKENIZER[1]))
+    tokenizer = tokenizer_of(connection)
     text = query[:_MOST_CHARACTERS].replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
     found = []
     for word in list(dict.fromkeys(one[:_LONGEST_WORD] for one in text.split()))[:_MOST_WORDS]:

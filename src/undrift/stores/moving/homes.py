@@ -5,7 +5,7 @@ Law: a folder with a server's note means that server; any other one has its own 
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -98,11 +98,8 @@ def opened_source(folder: Path) -> Iterator[Source]:
         return
     from undrift.stores.moving.reading_file import FileSource
 
-    source = FileSource.open(folder)
-    try:
+    with closing(FileSource.open(folder)) as source:
         yield source
-    finally:
-        source.close()
 
 
 @contextmanager
@@ -116,11 +113,8 @@ def opened_target(folder: Path) -> Iterator[Target]:
         return
     from undrift.stores.moving.writing_file import FileTarget
 
-    target = FileTarget.open(folder)
-    try:
+    with closing(FileTarget.open(folder)) as target:
         yield target
-    finally:
-        target.close()
 
 
 def sha256_of(parts: Sequence[tuple[str, str]]) -> str:

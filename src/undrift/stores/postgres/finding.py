@@ -11,14 +11,14 @@ import apsw
 
 from undrift.stores import rows
 from undrift.stores.base import Found
-from undrift.stores.matching import LookedTexts, Sought, score_of, sought_words, weight_of
+from undrift.stores.matching import LookedTexts, Sought, score_of, sought_words, tokenizer_of, weight_of
 from undrift.stores.postgres.events import Kind
 from undrift.stores.postgres.log import Home
 from undrift.stores.postgres.sealing import Seal
 from undrift.stores.postgres.session_state import Record, SessionState
 from undrift.stores.postgres.sessions import Sessions
 
-__all__ = ["find", "forget_words", "index_some", "removed_from_buffer"]
+__all__ = ["find", "forget_words", "index_some", "removal_from_buffer"]
 
 Texts = Callable[[Home, SessionState, Sequence[Record]], Mapping[int, bytes]]
 
@@ -30,8 +30,8 @@ _INDEXED_AT_ONCE = 256
 _TO_INDEX = """SELECT s.name, o.seq, o.place FROM originals o JOIN sessions s ON s.month = o.month AND s.number = o.session
     WHERE o.person = %s AND o.words IS NULL AND s.project = %s ORDER BY s.number, o.seq, o.place LIMIT %s"""
 _INDEX = """UPDATE originals o SET words = %s::int[] FROM sessions s
-    WHERE s.month = o.month AND s.number = o.session AND s.project = %s AND s.person = %s AND s.name = %s AND o.seq = %s AND o.place = %s AND o.words IS NULL
-    RETURNING 1"""
+    WHERE s.month = o.month AND s.number = o.session AND s.project = %s AND s.person = %s AND s.name = %s
+        AND o.seq = %s AND o.place = %s AND o.words IS NULL RETURNING 1"""
 _WITH = """SELECT s.name, o.seq, o.place FROM originals o JOIN sessions s ON s.month = o.month AND s.number = o.session
     WHERE o.person = %s AND o.words @> %s::int[] AND s.project = %s AND (%s::bytea IS NULL OR s.name = %s)
     ORDER BY s.written DESC, o.seq DESC, o.place DESC LIMIT %s"""
@@ -54,10 +54,12 @@ def find(
     """Yield the best originals: for rare words by score, for common words alone the newest first."""
     while index_some(home, sessions, texts):
         pass
-    words = sought_words(apsw.Connection(":memory:"), query)
+    connection = apsw.Connection(":memory:")
+    words = sought_words(connection, query)
     if not words:
         return
-    hashed = {word: _hashes(home.seal, word.phrase.encode()) for word in words}
+    tokenizer = tokenizer_of(connection)
+    hashed = {word: _hashes(home.seal, tokenizer, word.phrase.encode()) for word in words}
     only = None if session_id is None else rows.raw(session_id)
     who = home.caller.person
     asked = [(_WITH, (who, some, home.project, only, only, _COMMON + 1)) for some in hashed.values()]
@@ -84,10 +86,10 @@ def index_some(home: Home, sessions: Sessions, texts: Texts) -> bool:
         return False
     wanted = [_Where(rows.text_from(bytes(name)), seq, place) for name, seq, place in found]
     read = _read(home, sessions, texts, wanted, only_removed=False)
-    updates = []
+    updates, tokenizer = [], tokenizer_of(apsw.Connection(":memory:"))
     for one in wanted:
         text = read[one][1] if one in read else None
-        hashes = _hashes(home.seal, text) if text else []
+        hashes = _hashes(home.seal, tokenizer, text) if text else []
         where = (home.project, who, rows.raw(one.session), one.seq, one.place)
         updates.append((_INDEX, (hashes, *where)))
     return any(home.server.write(home.caller, *updates))  # none: another process indexed them meanwhile
@@ -106,31 +108,35 @@ def _ranked(
     for some, weight in zip(rare.values(), weights, strict=True):
         for one in some:
             promise[one] = promise.get(one, 0.0) + weight
-    order = sorted(promise, key=lambda one: -promise[one])[: max(_READ, limit)]
-    read = _read(home, sessions, texts, order)
-    look = LookedTexts(list(rare))
-    numbers = {number: one for number, one in enumerate(order) if one in read}
-    look.at({number: read[one][1] or b"" for number, one in numbers.items()}, limit)
+    numbered, look = _looked(home, sessions, texts, sorted(promise, key=lambda one: -promise[one]), list(rare), limit)
     sizes = [seen.size for seen in look.seen.values()]
     mean = max(sum(sizes) / max(len(sizes), 1), 1.0)
     scores = {number: score_of(seen, weights, mean) for number, seen in look.seen.items()}
-    scores |= {number: promise[one] for number, one in numbers.items() if read[one][1] is None}
+    scores |= {number: promise[where] for number, (where, _, text) in numbered.items() if text is None}
     for number in sorted(scores, key=lambda one: (-scores[one], one))[:limit]:
-        record, text = read[numbers[number]]
+        where, record, text = numbered[number]
         snippet = look.snippet(number) if text is not None and number in look.seen else _DAMAGED
-        yield _found(numbers[number], record, snippet, scores[number])
+        yield _found(where, record, snippet, scores[number])
 
 
 def _shown(
     home: Home, sessions: Sessions, texts: Texts, order: Sequence[_Where], words: Sequence[Sought], limit: int
 ) -> Iterator[Found]:
+    numbered, look = _looked(home, sessions, texts, order, words, limit)
+    for number in [one for one in numbered if one in look.seen][:limit]:
+        where, record, _ = numbered[number]
+        yield _found(where, record, look.snippet(number), 0.0)
+
+
+def _looked(
+    home: Home, sessions: Sessions, texts: Texts, order: Sequence[_Where], words: Sequence[Sought], limit: int
+) -> tuple[dict[int, tuple[_Where, Record, bytes | None]], LookedTexts]:
+    """Read the first originals of an order, each numbered by its place in it, and look for the words in their texts."""
     read = _read(home, sessions, texts, order[: max(_READ, limit)])
+    numbered = {number: (one, *read[one]) for number, one in enumerate(order) if one in read}
     look = LookedTexts(words)
-    numbers = {number: one for number, one in enumerate(order) if one in read}
-    look.at({number: read[one][1] or b"" for number, one in numbers.items()}, limit)
-    shown = [number for number in numbers if number in look.seen][:limit]
-    for number in shown:
-        yield _found(numbers[number], read[numbers[number]][0], look.snippet(number), 0.0)
+    look.at({number: text or b"" for number, (_, _, text) in numbered.items()}, limit)
+    return numbered, look
 
 
 def _found(where: _Where, record: Record, snippet: str, score: float) -> Found:
@@ -153,26 +159,20 @@ def _read(
         with sessions.read(name) as state:
             records = {one: record for one in some if (record := state.version(one.seq, one.place)) is not None}
             read = texts(home, state, list(records.values()))
-            is_gone = _removal(state)
+            is_gone = removal_from_buffer(state)
             for one, record in records.items():
                 if not only_removed or record.event.kind == Kind.ORIGINAL or is_gone(record):
                     found[one] = (record, read.get(record.number))
     return found
 
 
-def removed_from_buffer(state: SessionState) -> dict[bytes, set[bytes]]:
-    """Return the entries that decisions removed, each with the references that they name; empty: any."""
-    removed: dict[bytes, set[bytes]] = {}
+def removal_from_buffer(state: SessionState) -> Callable[[Record], bool]:
+    """Return a test of an original that is kept: was it removed from the buffer by a decision."""
+    removed: dict[bytes, set[bytes]] = {}  # entries, each with the references that decisions name; empty: any
     for one in state.active(Kind.DECISION):
         row = one.event.row
         if row is not None and row[2] == b"pruned":
             removed.setdefault(row[1], set()).add(row[5] or b"")
-    return removed
-
-
-def _removal(state: SessionState) -> Callable[[Record], bool]:
-    """Return a test of an original that is kept: was it removed from the buffer."""
-    removed = removed_from_buffer(state)
 
     def is_gone(record: Record) -> bool:
         row: Any = record.event.row
@@ -182,9 +182,8 @@ def _removal(state: SessionState) -> Callable[[Record], bool]:
     return is_gone
 
 
-def _hashes(seal: Seal, text: bytes) -> list[int]:
-    """Return the keyed hashes of the words of a text, as the tokenizer of the full-text index takes them apart."""
-    tokenizer = apsw.Connection(":memory:").fts5_tokenizer("porter", ["unicode61"])
+def _hashes(seal: Seal, tokenizer: apsw.FTS5Tokenizer, text: bytes) -> list[int]:
+    """Return the keyed hashes of the words of a text, as the full-text index takes them apart."""
     found: Any = tokenizer(text.decode("utf-8", "replace").encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None)
     stems = {one for _, _, *some in found for one in some}
     return sorted({seal.number(b"word", one.encode()) & 0x7FFFFFFF for one in stems})

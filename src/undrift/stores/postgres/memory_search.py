@@ -30,7 +30,7 @@ _EVER = """SELECT DISTINCT ON (name) name, record FROM memory_events WHERE proje
     ORDER BY name, clock DESC, part DESC"""
 _COUNT_ACTIVE = f"SELECT count(*) FROM memory_spans s WHERE s.project = %s AND {CURRENT}"  # noqa: S608
 _CLEAR = "DELETE FROM memory_lines WHERE project = %s"
-_ANEW = """INSERT INTO memory_lines(project, name, organisation, person, is_shared, line)
+_PUT_LINES = """INSERT INTO memory_lines(project, name, organisation, person, is_shared, line)
     SELECT DISTINCT ON (x.n) e.project, x.name, e.organisation, e.person, e.is_shared, x.line
     FROM unnest(%s::bytea[], %s::bytea[]) WITH ORDINALITY AS x(name, line, n)
     JOIN memory_events e ON e.project = %s AND e.name = x.name ORDER BY x.n, e.clock DESC"""
@@ -75,7 +75,7 @@ class ServerMemorySearch:
         names = [rows.raw(one.id) for one in lines]
         sealed = [_sealed(home, one) for one in lines]
         counted = home.server.write(
-            home.caller, (_CLEAR, (home.project,)), (_ANEW, (names, sealed, home.project)),
+            home.caller, (_CLEAR, (home.project,)), (_PUT_LINES, (names, sealed, home.project)),
             (_OTHER_EPOCH, (home.project,)), (_COUNT_ACTIVE, (home.project,)),
         )  # fmt: skip
         return int(counted[-1][0][0])

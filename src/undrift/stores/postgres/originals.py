@@ -12,9 +12,9 @@ from undrift.stores.decisions import decision_from, many_decisions
 from undrift.stores.originals import original_from, unpacked_original
 from undrift.stores.packing import FORGED, PackedOriginal, records, unframed
 from undrift.stores.postgres.events import Kind
-from undrift.stores.postgres.finding import find, removed_from_buffer
+from undrift.stores.postgres.finding import find, removal_from_buffer
 from undrift.stores.postgres.log import Home, original_place
-from undrift.stores.postgres.session_state import Record, SessionState
+from undrift.stores.postgres.session_state import Record, SessionState, values_of
 from undrift.stores.postgres.sessions import Sessions
 from undrift.values.window import ContextEntry, Decision, Original
 
@@ -35,11 +35,9 @@ class ServerOriginals:
         raise NotImplementedError
 
     def original(self, ref: str) -> Original:
-        home = self._home
-        key = rows.raw(ref)
-        (found,) = home.server.read(home.caller, (_WHOSE, (key, home.project, home.caller.person)))
-        for (name,) in found:
-            with self._sessions.read(rows.text_from(bytes(name))) as state:
+        home, key = self._home, rows.raw(ref)
+        if (session_id := self._session_of(home, ref)) is not None:
+            with self._sessions.read(session_id) as state:
                 if (record := state.archived(key)) is not None:
                     return self._archived(home, state, record)
                 if (record := state.ever_kept(key)) is not None:
@@ -69,23 +67,16 @@ class ServerOriginals:
 
     def buffer(self, session_id: str) -> tuple[ContextEntry, ...]:
         with self._sessions.read(session_id) as state:
-            gone = removed_from_buffer(state)
-            found = []
-            for one in state.active(Kind.KEPT):
-                row = one.event.row
-                if row is not None and row[2] == b"buffer" and not gone.get(row[3], set()) & {b"", row[0]}:
-                    entry = original_from(one.row).original.entry
-                    found.append(_placed(entry, one.number))
-            return tuple(found)
+            is_gone = removal_from_buffer(state)
+            buffered = [one for one in _kept_as(state, b"buffer") if not is_gone(one)]
+            return tuple(replace(original_from(one.row).original.entry, seq=one.number) for one in buffered)
 
     def pins(self, session_id: str, known: Known | None = None) -> tuple[Original, ...]:
         with self._sessions.read(session_id) as state:
-            pins = [one for one in state.active(Kind.KEPT) if one.event.row is not None and one.event.row[2] == b"pin"]
-        former = known.pins.by_digest() if known is not None else {}
-        found = {one.digest: former.get(one.digest) or original_from(one.row).original for one in pins}
-        if known is not None:
-            known.pins.keep(found)
-        return tuple(found.values())
+            pins = _kept_as(state, b"pin")
+        return tuple(
+            values_of(pins, lambda one: original_from(one.row).original, None if known is None else known.pins)
+        )
 
     def find(self, query: str, *, session_id: str | None = None, limit: int = 10) -> tuple[Found, ...]:
         home = self._home
@@ -94,15 +85,8 @@ class ServerOriginals:
     def decided(self, session_id: str, known: Known | None = None) -> tuple[Decision, ...]:
         with self._sessions.read(session_id) as state:
             records = state.active(Kind.DECISION)
-        former = known.decisions.by_digest() if known is not None else {}
         make = many_decisions()
-        found = {}
-        for one in records:
-            digest = one.digest
-            found[digest] = former.get(digest) or make((*one.row, None))
-        if known is not None:
-            known.decisions.keep(found)
-        return tuple(found.values())
+        return tuple(values_of(records, lambda one: make((*one.row, None)), None if known is None else known.decisions))
 
     def decisions(self, session_id: str) -> dict[str, Decision]:
         return {one.entry_id: one for one in self.decided(session_id)}
@@ -111,14 +95,18 @@ class ServerOriginals:
         home = self._home
         if not ref:
             return None
-        (found,) = home.server.read(home.caller, (_WHOSE, (rows.raw(ref), home.project, home.caller.person)))
-        for (name,) in found:
-            with self._sessions.read(rows.text_from(bytes(name))) as state:
+        if (session_id := self._session_of(home, ref)) is not None:
+            with self._sessions.read(session_id) as state:
                 for record in reversed(state.active(Kind.DECISION)):
                     decision = _decision(record)
                     if ref in (decision.ref, decision.detail.get("gone_ref")):
                         return decision
         return None
+
+    def _session_of(self, home: Home, ref: str) -> str | None:
+        """Return the session that has an original. None means: there is none."""
+        (found,) = home.server.read(home.caller, (_WHOSE, (rows.raw(ref), home.project, home.caller.person)))
+        return rows.text_from(bytes(found[0][0])) if found else None
 
     def _read_original(self, home: Home, state: SessionState, record: Record) -> Original:
         if record.event.kind == Kind.ORIGINAL:
@@ -171,5 +159,6 @@ def _decision(record: Record) -> Decision:
     return decision_from((*record.row, None))
 
 
-def _placed(entry: ContextEntry, number: int) -> ContextEntry:
-    return replace(entry, seq=number)
+def _kept_as(state: SessionState, source: bytes) -> list[Record]:
+    """Return the active originals that were kept as a pin, or in the buffer."""
+    return [one for one in state.active(Kind.KEPT) if one.event.row is not None and one.event.row[2] == source]

@@ -5,16 +5,18 @@ counted then, so a record is what the last event that counts made of it. Nothing
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from undrift.stores import rows
-from undrift.stores.base import Operation
+from undrift.stores.base import Met, Operation
 from undrift.stores.postgres.events import COUNTED_AS, GONE, Kind, LoggedEvent, as_row, digest_of
 from undrift.stores.timeline import Stretch, stretches
 
-__all__ = ["LoggedOperation", "Record", "SessionState"]
+__all__ = ["LoggedOperation", "Record", "SessionState", "values_of"]
+
+T = TypeVar("T")
 
 _OF_ONE_OPERATION = 1 << 20
 """Numbers that the events of one operation have room for: a record's number grows with its place in the log."""
@@ -134,7 +136,7 @@ class SessionState:
         if kind is Kind.RUN:
             return sorted(self._runs.values())
         if kind is Kind.FACT:
-            return sorted(self._facts.values(), key=lambda one: one.event.row[1] if one.event.row else 0)
+            return _facts_in_order(self._facts.values())
         return sorted((one for (of, _), one in self._active.items() if of == kind), key=lambda one: one.number)
 
     def archived(self, ref: bytes) -> Record | None:
@@ -163,8 +165,7 @@ class SessionState:
 
     def facts_at(self, seq: int) -> list[Record]:
         """Return the versions of facts right after an operation, in their order."""
-        found = self._then(self.until(seq), {Kind.FACT}, _BACK_OF_FACTS)
-        return sorted(found.values(), key=lambda one: one.event.row[1] if one.event.row else 0)
+        return _facts_in_order(self._then(self.until(seq), {Kind.FACT}, _BACK_OF_FACTS).values())
 
     def until(self, seq: int) -> int:
         """Return the newest operation up to a number; 0 if there is none."""
@@ -278,6 +279,22 @@ class SessionState:
                     if one.event.kind in wanted:
                         _put(found, (one.event.kind, one.event.key), one)
         return found
+
+
+def values_of(records: Iterable[Record], make: Callable[[Record], T], known: Met[T] | None) -> list[T]:
+    """Return what records are, in their order; what the caller has loaded before is not made a second time.
+
+    `known`: what was loaded before, afterwards what is returned. None: make all.
+    """
+    former = known.by_digest() if known is not None else {}
+    found = {(digest := one.digest): former.get(digest) or make(one) for one in records}
+    if known is not None:
+        known.keep(found)
+    return list(found.values())
+
+
+def _facts_in_order(facts: Iterable[Record]) -> list[Record]:
+    return sorted(facts, key=lambda one: one.event.row[1] if one.event.row else 0)
 
 
 def _records(logged: LoggedOperation) -> Iterator[Record]:

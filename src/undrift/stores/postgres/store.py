@@ -32,7 +32,7 @@ from undrift.stores.postgres.memory_search import ServerMemorySearch
 from undrift.stores.postgres.nearest import ServerVectors
 from undrift.stores.postgres.originals import ServerOriginals
 from undrift.stores.postgres.purging import ServerPurge
-from undrift.stores.postgres.session_state import SessionState
+from undrift.stores.postgres.session_state import SessionState, values_of
 from undrift.stores.postgres.sessions import KnownSession, Sessions
 from undrift.stores.tasks import tag_from, task_from
 from undrift.stores.write import check_scope
@@ -212,13 +212,9 @@ class PostgresStore(ServerOriginals, ServerPurge, Closing):
             records = {one.event.key[0]: one for one in state.active(Kind.TASK)}
             ordered = [records[one] for one in state.task_order if one in records]
             tags = state.active(Kind.TAG)
-        former = (known.tasks.by_digest(), known.tags.by_digest()) if known is not None else ({}, {})
-        found = {one.digest: former[0].get(one.digest) or task_from(one.row) for one in ordered}
-        found_tags = {one.digest: former[1].get(one.digest) or tag_from(one.row) for one in tags}
-        if known is not None:
-            known.tasks.keep(found)
-            known.tags.keep(found_tags)
-        return Tasks({one.id: one for one in found.values()}, {one.call_id: one for one in found_tags.values()})
+        found = values_of(ordered, lambda one: task_from(one.row), None if known is None else known.tasks)
+        found_tags = values_of(tags, lambda one: tag_from(one.row), None if known is None else known.tags)
+        return Tasks({one.id: one for one in found}, {one.call_id: one for one in found_tags})
 
     def run_records(self, session_id: str, names: Sequence[str] | None = None) -> dict[str, Mapping[str, Any]]:
         with self._sessions.read(session_id) as state:
