@@ -46,11 +46,11 @@ class Credentials(Protocol):
 class DayCounts(Protocol):
     """Counters that start again each day, shared by all gateways that share a store."""
 
-    def add(self, key: str, day: str, tokens: int) -> int:
+    def add(self, key: str, day: str, amount: int) -> int:
         """Add to a counter, and return its total; 0 only reads it.
 
-        `key`: names the counter. `day`: in UTC, as in ``2026-11-30``. `tokens`: at least 0. Raises StoreError: nothing
-        was added.
+        `key`: names the counter. `day`: in UTC, as in ``2026-11-30``. `amount`: tokens, or millionths of a US dollar; at
+        least 0. Raises StoreError: nothing was added.
         """
         ...
 

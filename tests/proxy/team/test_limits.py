@@ -85,7 +85,7 @@ def test_two_gateways_with_shared_counts_keep_one_budget():
 
 
 class Broken:
-    def add(self, key: str, day: str, tokens: int) -> int:
+    def add(self, key: str, day: str, amount: int) -> int:
         raise StoreError("the store cannot be reached")
 
 

@@ -44,16 +44,15 @@ class LocalDayCounts:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._totals: dict[tuple[str, str], int] = {}
+        self._totals: dict[str, tuple[str, int]] = {}
 
-    def add(self, key: str, day: str, tokens: int) -> int:
+    def add(self, key: str, day: str, amount: int) -> int:
         """Add to a counter, and return its total. See `DayCounts`."""
         with self._lock:
-            if tokens and all(known != day for _, known in self._totals):
-                self._totals.clear()  # what was counted on another day is asked for no more
-            total = self._totals.get((key, day), 0) + tokens
-            if tokens:
-                self._totals[key, day] = total
+            known, total = self._totals.get(key, (day, 0))
+            total = amount + (total if known == day else 0)  # what was counted on another day is asked for no more
+            if amount:
+                self._totals[key] = day, total
             return total
 
 
@@ -85,7 +84,7 @@ class MemberAllowance:
         self._wall_s, self._clock = wall_s, clock
         self._limits = {"person": config.person_limit, "project": config.project_limit}
         self._buckets = {kind: Buckets(limit.requests_per_minute, limit.burst) for kind, limit in self._limits.items()}
-        self._totals: dict[tuple[str, str], tuple[float, int]] = {}
+        self._totals: dict[str, tuple[str, float, int]] = {}  # by counter: the day, when it was asked for, the total
 
     async def refusal(self, member: Member) -> TeamRefusal | None:
         """Count a request of a member; return why it is not carried out. None means: it may be."""
@@ -119,7 +118,7 @@ class MemberAllowance:
             except StoreError as error:
                 _say_fault(error)
             else:
-                self._totals[budget.counter, day] = self._clock(), total
+                self._totals[budget.counter] = day, self._clock(), total
 
     def _budgets(self, member: Member) -> Iterator[_DayBudget]:
         for kind, limit in self._limits.items():
@@ -128,16 +127,15 @@ class MemberAllowance:
     async def _total(self, counter: str, now_s: float) -> int:
         """Return the total of today; it is asked for again when it is old."""
         day = self._day()
-        then_s, total = self._totals.get((counter, day), (-math.inf, 0))
-        if now_s - then_s < _NEWS_S:
+        known, then_s, total = self._totals.get(counter, ("", -math.inf, 0))
+        if known == day and now_s - then_s < _NEWS_S:
             return total
         try:
             total = await asyncio.to_thread(self._counts.add, counter, day, 0)
         except StoreError as error:
             _say_fault(error)
-        if any(known != day for _, known in self._totals):
-            self._totals = {key: value for key, value in self._totals.items() if key[1] == day}
-        self._totals[counter, day] = now_s, total
+            total = total if known == day else 0
+        self._totals[counter] = day, now_s, total
         return total
 
     def _over(self, budget: _DayBudget, total: int) -> TeamRefusal:
@@ -153,13 +151,16 @@ class MemberAllowance:
         return datetime.fromtimestamp(self._wall_s(), UTC).date().isoformat()
 
 
+def _name(kind: str, member: Member) -> str:
+    return member.person if kind == "person" else member.project
+
+
 def _owner(kind: str, member: Member) -> str:
-    return f"{kind} {member.person if kind == 'person' else member.project}"
+    return f"{kind} {_name(kind, member)}"
 
 
 def _budgets_of(limit: Limit, kind: str, member: Member) -> Iterator[_DayBudget]:
-    name = member.person if kind == "person" else member.project
-    counter, owner = f"{kind}:{member.organisation}/{name}", _owner(kind, member)
+    counter, owner = f"{kind}:{member.organisation}/{_name(kind, member)}", _owner(kind, member)
     if limit.tokens_per_day is not None:
         yield _DayBudget(f"{counter}:tokens", owner, limit.tokens_per_day, is_money=False)
     if limit.usd_per_day is not None:

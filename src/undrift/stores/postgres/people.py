@@ -85,9 +85,9 @@ class ServerPeople(Closing):
             return Member(names[0], names[1] or LOCAL, names[2], _label(key))
         return None
 
-    def add(self, key: str, day: str, tokens: int) -> int:
+    def add(self, key: str, day: str, amount: int) -> int:
         """Add to a counter of a day, and return its total over all gateways."""
-        values = (self._organisation, rows.raw(key), day, tokens)
+        values = (self._organisation, rows.raw(key), day, amount)
         (found,) = self._server.write(Caller(), (_COUNT, values))
         return int(found[0][0] or 0)
 
