@@ -290,3 +290,17 @@ def test_what_a_prune_of_undrift_made_the_provider_write_again_is_named_so(tmp_p
     assert plain[2].tokens["rewritten"] != pruned[2].tokens["rewritten"]
     assert [row.reason for row in pruned[:2]] == [row.reason for row in plain[:2]]
     assert sum(pruned[2].tokens.values()) == 9_000
+
+
+def test_a_damaged_store_does_not_take_the_bill_away(tmp_path: Path):
+    recorded(tmp_path, "s1", today(turns([10_000, 12_000])))
+    place = source_of(tmp_path).place("/repo/shop")
+    with Session.open("anthropic:s1", home=place, settings=Settings(budget_tokens=900)) as session:
+        assert session.prepare(body(user("Go."), *rounds(12))).actions
+    whole = VIEWS["bill"](source_of(tmp_path), {})
+    (place.records / "undrift.db").write_bytes(b"no database of ours" * 400)
+    source = source_of(tmp_path)
+    damaged = VIEWS["bill"](source, {})
+    assert damaged["prompts"] == whole["prompts"] == 2
+    assert damaged["usd"] == whole["usd"]
+    assert VIEWS["causes"](source, {"key": "s1"})["prompts"]

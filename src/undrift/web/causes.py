@@ -7,10 +7,12 @@ show a cause, its tokens are in the others, and the figures say for how many pro
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from undrift.core.guard import CacheWatch
+from undrift.errors import StoreError
 from undrift.recordings.costs import prompt_usd
 from undrift.settings.model_table import Model
 from undrift.values.clock import day_of
@@ -167,6 +169,7 @@ def caused_prompts(
     `fixed_tokens`: of system prompt and tools, in every prompt. `fetched_tokens`: of results read again, by the prompt's place.
     `pruned_tokens`: of what undrift removed for a prompt, by its place: what stood in the cache and stays was written again.
     """
+    pruned = pruned_tokens or {}
     watch = CacheWatch.before(one.figures.prompts[0] if one.figures.prompts else None)
     place, is_after_compaction = 0, False
     for event in one.figures.in_order():
@@ -175,8 +178,8 @@ def caused_prompts(
         else:
             lost = watch.lost_tokens(event)
             reason = "compaction" if is_after_compaction else _reason(watch, event) if lost else ""
-            if place in (pruned_tokens or {}) and reason not in ("compaction", "pause"):
-                lost = max(0, watch.tokens - (pruned_tokens or {})[place] - event.cached_tokens)
+            if place in pruned and reason not in ("compaction", "pause"):
+                lost = max(0, watch.tokens - pruned[place] - event.cached_tokens)
                 reason = "prune"
             again = (fetched_tokens or {}).get(place, 0)
             tokens = _split(event, fixed_tokens, lost, again, is_whole=is_after_compaction)
@@ -196,8 +199,9 @@ def _pruned(source: PageSource, one: WatchedSession) -> Mapping[int, int]:
     """Return the tokens that undrift removed for each prompt, by its place."""
     times = [prompt.at_ms or 0 for prompt in one.figures.prompts]
     found: Counter[int] = Counter()
-    for row in left_rows(source, one):
-        found[bisect_left(times, row["at_ms"])] += row["tokens_saved"]
+    with suppress(StoreError):  # a recording has its price, whatever is wrong with the records
+        for row in left_rows(source, one):
+            found[bisect_left(times, row["at_ms"])] += row["tokens_saved"]
     return found
 
 
