@@ -161,7 +161,7 @@ def _plain(url: str) -> None:
 def _gateway(url: str, home: str, budget: str = "", memory: str = "") -> None:
     from undrift import Settings
     from undrift.proxy import GatewayConfig, Server, upstream_of
-    from undrift.proxy.config import PROVIDERS
+    from undrift.values.provider import PROVIDERS
 
     upstreams = {provider: upstream_of(url) for provider in PROVIDERS}
     settings = Settings(home=home, budget_tokens=int(budget) if budget else "auto")

@@ -14,9 +14,9 @@ from tests.proxy.builders import ask
 from tests.proxy.builders import gateway as gateway_of
 from tests.proxy.served import needs_small_disks, served
 from undrift.doctor.gateway import gateway
-from undrift.proxy.config import PROVIDERS
 from undrift.stores.gateways import Presence, announce, known, withdraw
 from undrift.testing import RawUpstream, Send, response
+from undrift.values.provider import PROVIDERS
 
 BODY = {"model": "claude-opus-4-5", "max_tokens": 9, "messages": [{"role": "user", "content": "Fix it."}]}
 

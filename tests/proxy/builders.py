@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from undrift import Settings
 from undrift.proxy import GatewayConfig, Server, upstream_of
-from undrift.proxy.config import PROVIDERS
+from undrift.values.provider import PROVIDERS
 
 PATHS = {
     "anthropic": "/v1/messages",

@@ -19,7 +19,7 @@ import pytest
 
 from undrift import Settings
 from undrift.proxy import GatewayConfig, Server, upstream_of
-from undrift.proxy.config import PROVIDERS
+from undrift.values.provider import PROVIDERS
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,11 @@ import pytest
 from tests.proxy.builders import ask, gateway
 from undrift import Settings
 from undrift.proxy import GatewayConfig, Server, upstream_of
-from undrift.proxy.config import DEFAULT_UPSTREAMS, Provider, Upstream, regional
+from undrift.proxy.config import DEFAULT_UPSTREAMS, Upstream, regional
 from undrift.proxy.routes import Route, by_login
 from undrift.stores.sqlite import SqliteStore
 from undrift.testing import RawUpstream, ScriptedProvider, Send, Use, response
+from undrift.values.provider import Provider
 from undrift.wire import sse
 
 BEDROCK = "/model/us.anthropic.claude-opus-5-5-v1%3A0/invoke"

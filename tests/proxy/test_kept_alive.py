@@ -9,9 +9,9 @@ import pytest
 from tests.proxy.builders import gateway
 from undrift import Settings
 from undrift.proxy import GatewayConfig, Server, upstream_of
-from undrift.proxy.config import PROVIDERS
 from undrift.proxy.connection import Connection, HeldTransport
 from undrift.testing import RawUpstream, Send, response
+from undrift.values.provider import PROVIDERS
 
 BODY = json.dumps({"model": "claude-opus-4-5", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]})
 

@@ -20,8 +20,8 @@ from tests.proxy.stranger import NOBODY
 from tests.proxy.strangers import ask_as_nobody, needs_linux, needs_other_users, send_as_nobody
 from undrift import Session, Settings
 from undrift.proxy import owner, peer
-from undrift.proxy.config import PROVIDERS
 from undrift.testing import RawUpstream, Send, response
+from undrift.values.provider import PROVIDERS
 
 SECRETS = ("canary-of-the-pin", "canary-of-the-notes", "canary-of-the-memory")
 BODY = {

@@ -8,10 +8,10 @@ import pytest
 from tests.proxy.builders import ask, gateway
 from undrift import Settings
 from undrift.proxy import GatewayConfig, Server, upstream_of
-from undrift.proxy.config import PROVIDERS
 from undrift.proxy.headers import downstream, upstream
 from undrift.proxy.routes import Route, route_of
 from undrift.testing import RawUpstream, Send, response
+from undrift.values.provider import PROVIDERS
 
 
 def where(method: str, path: str, query: str = "", **headers: str) -> tuple[str, str, str] | None:

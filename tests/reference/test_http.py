@@ -7,9 +7,9 @@ import pytest
 
 from tests.proxy.builders import ask, gateway
 from tests.reference.http import OWN_ROUTES, PAGE, PROVIDER_PATHS, written
-from undrift.proxy.config import PROVIDERS
 from undrift.proxy.routes import _MANAGED, OWN, route_of
 from undrift.stores.secret import TOKEN_NAME
+from undrift.values.provider import PROVIDERS
 
 SOURCE = (Path(__file__).parents[2] / "src" / "undrift" / "proxy" / "app.py").read_text(encoding="utf-8")
 

@@ -127,6 +127,7 @@ def test_the_environment_wins_over_the_file_and_alone_is_enough(tmp_path: Path):
         (f"home = 'h'\n[keys]\nsha256 = '{HASH}'", "keys must be tables, each with [[keys]] above it"),
         ("home = 'h'\n" + f"[[keys]]\nperson = 'a'\nproject = 'p'\nsha256 = '{HASH}'\n" * 2, "one key belongs to one"),
         ("home = 'h'\n[oidc]\nissuer = 'i'\naudience = 'a'", "[oidc]: jwks_url is missing"),
+        ("home = 'h'\n[oidc]\n", "[oidc]: issuer is missing"),
         ("home = 'h'\n[oidc]\nalgorithms = ['HS256']", "a list of signatures with a public key"),
         ("home = 'h'\n[oidc]\nalgorithms = ['none']", "a list of signatures with a public key"),
         ("home = 'h'\ntrusted_proxies = ['everywhere']", "must be a list of networks"),

@@ -19,11 +19,11 @@ from undrift.bench.rules_words import Work
 from undrift.errors import UndriftError
 from undrift.proxy import GatewayConfig, Server, upstream_of
 from undrift.proxy.ask import Ask
-from undrift.proxy.config import PROVIDERS
 from undrift.proxy.sessions import OpenSessions
 from undrift.settings import Settings
 from undrift.testing import ClientHistory, Result, Say, ScriptedProvider, Turn, Use, history_for, simulator_for
 from undrift.testing.script import answer_to
+from undrift.values.provider import PROVIDERS
 
 __all__ = ["GatewayClient", "GatewayWay", "HttpWay", "InProcessWay"]
 

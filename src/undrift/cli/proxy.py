@@ -21,12 +21,13 @@ from undrift.cli.show import at_terminal, note, safe
 from undrift.core.budget_price import budget_price
 from undrift.errors import SettingsError
 from undrift.proxy import GatewayConfig, Server
-from undrift.proxy.config import DEFAULT_UPSTREAMS, PROVIDERS, Provider, regional, upstream_of
+from undrift.proxy.config import DEFAULT_UPSTREAMS, regional, upstream_of
 from undrift.proxy.room import bytes_of, default_bytes
 from undrift.settings import Settings, environment
 from undrift.stores.secret import TOKEN_NAME
 from undrift.stores.served import home_path
 from undrift.stores.service import Service, load
+from undrift.values.provider import PROVIDERS, Provider
 
 __all__ = ["CLIENTS", "proxy_command", "upstream_options"]
 

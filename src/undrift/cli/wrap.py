@@ -28,13 +28,14 @@ from undrift.clients.clouds import SWITCH, cloud_of, foundry_url
 from undrift.clients.wrapped import Wrapped, wrapped
 from undrift.core.budget_price import budget_price
 from undrift.errors import InputError, SettingsError, StoreError
-from undrift.proxy.config import PROVIDERS, Provider, regional
+from undrift.proxy.config import regional
 from undrift.proxy.owner import without_token
 from undrift.proxy.peer import tells_users
 from undrift.settings import Settings, environment
 from undrift.stores.secret import http_token
 from undrift.stores.served import home_path
 from undrift.stores.service import load
+from undrift.values.provider import PROVIDERS, Provider
 
 __all__ = ["wrap_command"]
 

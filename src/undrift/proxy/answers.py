@@ -4,7 +4,7 @@ import json
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
-from undrift.proxy.config import Provider
+from undrift.values.provider import Provider
 
 __all__ = ["COME_BACK", "Message", "Receive", "Send", "UNAUTHORIZED", "failure", "respond"]
 

@@ -18,7 +18,7 @@ from undrift.proxy.answers import COME_BACK, UNAUTHORIZED, Receive, Send, failur
 from undrift.proxy.config import DEFAULT_UPSTREAMS, GatewayConfig, upstream_of
 from undrift.proxy.connection import ABSOLUTE, CONNECTION
 from undrift.proxy.exchange import Exchange
-from undrift.proxy.incoming import drain
+from undrift.proxy.incoming import refuse_unread
 from undrift.proxy.page import PageProcess
 from undrift.proxy.peer import PEER
 from undrift.proxy.projects import ProjectStores
@@ -30,6 +30,7 @@ from undrift.proxy.workers import Workers
 from undrift.stores.gateways import Presence, announce, withdraw
 from undrift.stores.secret import TOKEN_NAME
 from undrift.stores.served import home_path
+from undrift.values.project import Place
 
 __all__ = ["Gateway", "is_own"]
 
@@ -147,7 +148,10 @@ class Gateway:
             await self._carry(asgi, path, given, self._token)
 
     async def _carry(self, asgi: Asgi, path: str, given: Mapping[str, str], token: str) -> None:
-        """Carry a request to its provider, or refuse it. `token`: of the owner or of a member; no provider may see it."""
+        """Carry a request to its provider, or refuse it.
+
+        `token`: of the owner; no provider may see it. Empty: the caller has looked for what no provider may see.
+        """
         shared, send, method = self._shared, asgi.send, asgi.method
         assert shared is not None
         if method in _NOT_CARRIED:
@@ -187,9 +191,7 @@ class Gateway:
         if not self._has_told:
             self._has_told = True
             _log.warning("%s", json.dumps({"event": "refused", "status": 401, "at": _HOW_TO_PROVE_IT}))
-        await respond(send, 401, UNAUTHORIZED, more=[(b"connection", b"close")], is_all=False)
-        await drain(receive)
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
+        await refuse_unread(receive, send, 401, UNAUTHORIZED, [(b"connection", b"close")])
 
     async def _refuse(
         self, send: Send, status: int, message: str, more: list[tuple[bytes, bytes]] | None = None
@@ -209,9 +211,12 @@ class Gateway:
         elif path.startswith(_WINDOW) and method == "GET":
             await self._say_window(shared, path[len(_WINDOW) :], send)
         elif path == f"{OWN}/sessions" and method == "GET":
-            await respond(send, 200, json.dumps({"sessions": shared.sessions.open_sessions()}).encode("ascii"))
+            await self._say_sessions(shared, send)
         else:
             await self._refuse(send, 404, "no such route")
+
+    async def _say_sessions(self, shared: GatewayContext, send: Send) -> None:
+        await respond(send, 200, json.dumps({"sessions": shared.sessions.open_sessions()}).encode("ascii"))
 
     async def _say_metrics(self, shared: GatewayContext, send: Send) -> None:
         gauges = {
@@ -235,9 +240,10 @@ class Gateway:
         else:
             await self._refuse(send, 503, "the page could not be started; `undrift web` says why")
 
-    async def _say_window(self, shared: GatewayContext, name: str, send: Send) -> None:
+    async def _say_window(self, shared: GatewayContext, name: str, send: Send, place: Place | None = None) -> None:
+        """Answer with the newest window of a session. `place`: of the member who asks; None: the owner asks."""
         loop = asyncio.get_running_loop()
-        found = await loop.run_in_executor(shared.workers.threads, shared.sessions.window_json, name)
+        found = await loop.run_in_executor(shared.workers.threads, shared.sessions.window_json, name, place)
         if found is None:
             await self._refuse(send, 404, "no request of this session has come yet")
         else:

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
 from urllib.parse import urlsplit
 
 from undrift.errors import SettingsError
@@ -11,13 +10,9 @@ from undrift.proxy.room import default_bytes
 from undrift.settings import Settings
 from undrift.values.clock import now_ms
 from undrift.values.project import Place
+from undrift.values.provider import Provider
 
-__all__ = ["DEFAULT_UPSTREAMS", "GatewayConfig", "PROVIDERS", "Provider", "Upstream", "regional", "upstream_of"]
-
-Provider = Literal["anthropic", "openai", "gemini", "bedrock", "vertex", "chatgpt"]
-"""The service that gets a request. `bedrock` and `vertex` have models of Claude; `chatgpt` serves Codex with such a login."""
-
-PROVIDERS: tuple[Provider, ...] = ("anthropic", "openai", "gemini", "bedrock", "vertex", "chatgpt")
+__all__ = ["DEFAULT_UPSTREAMS", "GatewayConfig", "Upstream", "regional", "upstream_of"]
 
 DEFAULT_UPSTREAMS: Mapping[Provider, str] = {
     "anthropic": "https://api.anthropic.com",

@@ -21,7 +21,7 @@ from undrift.proxy import headers
 from undrift.proxy.answers import COME_BACK, failure, respond
 from undrift.proxy.ask import Ask, Bypass, ManagedBody
 from undrift.proxy.coding import decoded, encoded, plain
-from undrift.proxy.incoming import ClientGone, Incoming, NoRoom, TooLate, drain
+from undrift.proxy.incoming import ClientGone, Incoming, NoRoom, TooLate, refuse_unread
 from undrift.proxy.observe import Progress, safe_id
 from undrift.proxy.recorded import RecordedAnswer, record_answer
 from undrift.proxy.routes import Route
@@ -143,7 +143,7 @@ class Exchange:
             pairs = headers.upstream(
                 self._route.provider,
                 self._asgi.pairs,
-                is_read=managed is not None,
+                is_read=managed is not None or (self._parts is not None and self._progress.bypass != "signed"),
                 added=managed.headers if managed else None,
             )
             if rest is not None and "content-length" in self._given:
@@ -326,10 +326,8 @@ class Exchange:
         self._progress.end, self._progress.status, self._is_over = end, status, True
         body = failure(self._route.provider, status, message)
         self._progress.bytes_out = len(body)
-        await respond(self._asgi.send, status, body, more=[*self._own_headers(), *COME_BACK], is_all=False)
         self._incoming.close()
-        await drain(self._asgi.receive)
-        await self._asgi.send({"type": "http.response.body", "body": b"", "more_body": False})
+        await refuse_unread(self._asgi.receive, self._asgi.send, status, body, [*self._own_headers(), *COME_BACK])
 
 
 async def _held(response: Any) -> tuple[bytes, bool]:

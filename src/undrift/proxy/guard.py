@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 from undrift.proxy.owner import is_token
 
-__all__ = ["climbs", "foreign", "has_token", "is_of_a_page", "malformed", "refusal"]
+__all__ = ["bearer", "climbs", "foreign", "has_token", "is_of_a_page", "malformed", "refusal"]
 
 _HERE = frozenset({"localhost", "127.0.0.1", "::1"})
 _HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([^:\[\]]+))(?::[0-9]{0,5})?", re.ASCII)
@@ -113,5 +113,10 @@ def has_token(headers: Mapping[str, str], token: str, *, is_own: bool) -> bool:
     """
     if is_token(headers.get("x-undrift-token", ""), token):
         return True
-    kind, _, bearer = headers.get("authorization", "").partition(" ")
-    return is_own and kind.lower() == "bearer" and is_token(bearer.strip(), token)
+    return is_own and is_token(bearer(headers), token)
+
+
+def bearer(headers: Mapping[str, str]) -> str:
+    """Return the bearer token of a request; empty if it has none."""
+    kind, _, token = headers.get("authorization", "").partition(" ")
+    return token.strip() if kind.lower() == "bearer" else ""

@@ -6,7 +6,7 @@ response's headers reach the client, those apart that speak of the connection.
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from undrift.proxy.config import Provider
+from undrift.values.provider import Provider
 from undrift.wire.request_headers import LISTS, joined
 
 __all__ = ["Pairs", "downstream", "upstream"]

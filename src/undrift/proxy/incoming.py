@@ -7,9 +7,9 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
 
-from undrift.proxy.answers import Receive
+from undrift.proxy.answers import Receive, Send, respond
 
-__all__ = ["BodyRoom", "ClientGone", "Incoming", "NoRoom", "TooLate", "drain"]
+__all__ = ["BodyRoom", "ClientGone", "Incoming", "NoRoom", "TooLate", "refuse_unread"]
 
 _LINGER_S = 2.0  # for so long a client that is refused may continue to send, so that it reads why
 
@@ -130,9 +130,16 @@ class Incoming:
         return piece, message.get("more_body", False)
 
 
-async def drain(receive: Receive) -> None:
-    """Read and drop the body of a refused request for a moment: an early close would lose the answer."""
+async def refuse_unread(
+    receive: Receive, send: Send, status: int, body: bytes, more: list[tuple[bytes, bytes]]
+) -> None:
+    """Refuse a request whose body was not read to its end, so that its client reads why. `more`: headers.
+
+    The rest of the body is read and dropped for a moment: an early close would lose the answer.
+    """
+    await respond(send, status, body, more=more, is_all=False)
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(_LINGER_S):
             while (await receive()).get("more_body"):
                 pass
+    await send({"type": "http.response.body", "body": b"", "more_body": False})

@@ -11,7 +11,7 @@ import struct
 import sys
 from ipaddress import IPv4Address, IPv6Address, ip_address
 
-from undrift.proxy.config import Provider
+from undrift.values.provider import Provider
 
 __all__ = [
     "End",

@@ -29,11 +29,10 @@ from undrift.values.scope import Scope
 from undrift.window.request import Request
 from undrift.wire.form import Form
 
-__all__ = ["GatewayProjects", "ProjectStores"]
+__all__ = ["GatewayProjects", "OpenStores", "ProjectStores"]
 
 K = TypeVar("K")
 
-_BUSY_TIMEOUT_MS = 2_000  # less than the deadline of a request
 _ID = re.compile(r"[A-Za-z0-9_-]{8,128}", re.ASCII)
 _HEAD_LINES = 40
 _LINE_CHARACTERS = 1 << 20
@@ -61,7 +60,35 @@ class ProjectStores(Protocol):
         ...
 
 
-class GatewayProjects:
+class OpenStores:
+    """An open store for each place that was used: one locked connection is faster than 50 that wait for locks."""
+
+    BUSY_TIMEOUT_MS = 2_000
+    """Less than the deadline of a request."""
+
+    def __init__(self) -> None:
+        self._opening = threading.Lock()
+        self._stores: dict[Path, Store] = {}
+
+    def store_of(self, place: Place) -> Store:
+        """Return the one store of a place for all threads. Raises StoreError: it cannot be opened."""
+        with self._opening:
+            if place.records not in self._stores:
+                self._stores[place.records] = self._open(place)
+            return self._stores[place.records]
+
+    def _open(self, place: Place) -> Store:
+        return open_store(keep(place), Scope(), busy_timeout_ms=self.BUSY_TIMEOUT_MS)
+
+    def close(self) -> None:
+        """Close all stores."""
+        with self._opening:
+            for store in self._stores.values():
+                store.close()
+            self._stores.clear()
+
+
+class GatewayProjects(OpenStores):
     """The projects of one home, with an open store for each that was used.
 
     Args:
@@ -71,11 +98,10 @@ class GatewayProjects:
     """
 
     def __init__(self, home: Path, only: Place | None = None, *, shares: bool = False) -> None:
+        super().__init__()
         self._home = home
         self._shares = shares
         self._only = only
-        self._opening = threading.Lock()
-        self._stores: dict[Path, Store] = {}
         self._known: OrderedDict[str, Place] = OrderedDict()
         self._by_folder: OrderedDict[Path, Place] = OrderedDict()
 
@@ -113,20 +139,6 @@ class GatewayProjects:
         place = place_of(self._home, folder, shares=self._shares)
         _keep(self._by_folder, folder, place)
         return place
-
-    def store_of(self, place: Place) -> Store:
-        """Return the one store of a project for all threads: one locked connection is faster than 50 that wait for locks."""
-        with self._opening:
-            if place.records not in self._stores:
-                self._stores[place.records] = open_store(keep(place), Scope(), busy_timeout_ms=_BUSY_TIMEOUT_MS)
-            return self._stores[place.records]
-
-    def close(self) -> None:
-        """Close all stores."""
-        with self._opening:
-            for store in self._stores.values():
-                store.close()
-            self._stores.clear()
 
 
 def _keep(known: OrderedDict[K, Place], key: K, place: Place) -> None:

@@ -12,10 +12,9 @@ from undrift.proxy.ask import ManagedBody
 from undrift.proxy.coding import plain
 from undrift.proxy.routes import Route
 from undrift.proxy.shared import GatewayContext
-from undrift.proxy.team.meter import AnsweredRequest
 from undrift.values.member import Member
 
-__all__ = ["RecordedAnswer", "record_answer"]
+__all__ = ["AnsweredRequest", "RecordedAnswer", "record_answer"]
 
 _log = logging.getLogger("undrift.proxy")
 
@@ -36,6 +35,24 @@ class RecordedAnswer:
     parts: list[bytes]
     coding: str
     member: Member | None
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredRequest:
+    """A request of a member that a model has answered.
+
+    Args:
+        wire: The form of the answer.
+        model: As the path names it; None: the answer may name it.
+        sent_tokens: Our own count of the request, for an answer without usage.
+        saved_tokens: By how much the request became shorter.
+    """
+
+    member: Member
+    wire: str
+    model: str | None
+    sent_tokens: int
+    saved_tokens: int
 
 
 def record_answer(shared: GatewayContext, answer: RecordedAnswer, unmanaged_tokens: int) -> None:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from undrift.proxy.config import PROVIDERS, Provider
+from undrift.values.provider import PROVIDERS, Provider
 
 __all__ = ["CODEX", "OWN", "Route", "VIA", "by_login", "route_of"]
 

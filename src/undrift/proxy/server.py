@@ -17,12 +17,13 @@ from typing import Any, Self
 
 from undrift.errors import SettingsError, StoreError
 from undrift.proxy.app import Gateway
-from undrift.proxy.config import PROVIDERS, GatewayConfig, Provider
+from undrift.proxy.config import GatewayConfig
 from undrift.proxy.owner import base_url
 from undrift.proxy.routes import OWN
 from undrift.stores.secret import http_token
 from undrift.stores.served import home_path
 from undrift.values.extras import command_for
+from undrift.values.provider import PROVIDERS, Provider
 
 __all__ = ["Server"]
 

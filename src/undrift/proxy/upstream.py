@@ -8,9 +8,10 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from undrift.errors import SettingsError
-from undrift.proxy.config import Provider, Upstream
+from undrift.proxy.config import Upstream
 from undrift.proxy.headers import Pairs
 from undrift.values.extras import command_for
+from undrift.values.provider import Provider
 
 __all__ = ["Pool"]
 

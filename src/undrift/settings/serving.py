@@ -7,6 +7,7 @@ import ipaddress
 import os
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,7 @@ from undrift.settings.rules import (
     suggestion,
 )
 from undrift.values.member import is_member_name
+from undrift.values.provider import PROVIDERS
 from undrift.values.serving import KeyLine, Limit, OidcConfig, ServeConfig
 
 __all__ = ["SERVE_VARIABLES", "read_serve_config", "session_settings"]
@@ -35,7 +37,6 @@ _MOST_BYTES = 4 << 20  # 30,000 keys
 _MOST_SECONDS = 86_400
 _HASH = re.compile(r"[0-9a-f]{64}")
 _LISTEN = re.compile(r"(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<host>[^:\[\]\s]+)):(?P<port>[0-9]{1,5})")
-_PROVIDERS = ("anthropic", "openai", "gemini", "bedrock", "vertex", "chatgpt")
 
 
 def _is_listen(value: object) -> bool:
@@ -75,19 +76,19 @@ def _is_money(value: object) -> bool:
     return type(value) in (int, float) and 0 < value < 1e9  # type: ignore[operator]
 
 
+def _is_hash(value: object) -> bool:
+    return isinstance(value, str) and _HASH.fullmatch(value) is not None
+
+
 _NAME = ValueRule("a name of 1 to 128 characters", str, is_member_name)
 _ADDRESS = ValueRule("an address and a port, as in 0.0.0.0:8787 or [::]:8787", str, _is_listen)
 _URL = ValueRule("an http or https address", str, _is_url)
-_SHA256 = ValueRule("64 hexadecimal digits, as `undrift serve key` prints them", str, lambda v: _is_hash(v))
+_SHA256 = ValueRule("64 hexadecimal digits, as `undrift serve key` prints them", str, _is_hash)
 _NETWORKS = ValueRule("a list of networks, as in 10.0.0.0/8", _words_of, _is_networks)
 _ALGORITHMS = ValueRule("a list of signatures with a public key, as in RS256", _words_of, _is_algorithms)
 _SECONDS = ValueRule(f"a number of seconds from 0 to {_MOST_SECONDS}", PORTION.parse, _is_seconds)
 _MONEY = ValueRule("US dollars, above 0", PORTION.parse, _is_money)
 _SIZE = ValueRule("a size such as 512M or 2G", str, lambda v: isinstance(v, str) and v != "")
-
-
-def _is_hash(value: object) -> bool:
-    return isinstance(value, str) and _HASH.fullmatch(value) is not None
 
 
 _LIMIT = {"requests_per_minute": COUNT, "burst": COUNT, "tokens_per_day": COUNT, "usd_per_day": _MONEY}
@@ -102,7 +103,7 @@ _TABLES: Mapping[str, Mapping[str, ValueRule]] = {
         "memory": _SIZE,
         "wrong_keys_per_minute": COUNT,
     },
-    "upstreams": dict.fromkeys(_PROVIDERS, _URL),
+    "upstreams": dict.fromkeys(PROVIDERS, _URL),
     "oidc": {
         "issuer": TEXT,
         "audience": TEXT,
@@ -223,18 +224,15 @@ def _keys(path: Path, given: Any) -> tuple[KeyLine, ...]:
         if missing := [name for name in _KEY if name not in checked]:
             raise SettingsError(f"{place}: {missing[0]} is missing")
         lines.append(KeyLine(**checked))
-    hashes = [line.sha256 for line in lines]
-    if twice := next((one for one in hashes if hashes.count(one) > 1), ""):
+    counts = Counter(line.sha256 for line in lines)
+    if twice := next((one for one, count in counts.items() if count > 1), ""):
         raise SettingsError(f"{path}: two [[keys]] have the hash {twice[:12]}...: one key belongs to one person")
     return tuple(lines)
 
 
 def _session(path: Path, given: Any) -> Mapping[str, Any]:
-    place = f"{path}: [session]"
-    if not isinstance(given, dict):
-        raise SettingsError(f"{place}: must be a table")
     rules = {row.name: ValueRule(row.rule, row.parse, row.check) for row in SETTINGS if row.name != "home"}
-    return _checked(place, given, rules)
+    return _checked(f"{path}: [session]", given, rules)
 
 
 def _config(place: str, given: Mapping[str, Mapping[str, Any]], found: _ServeFile) -> ServeConfig:
@@ -243,10 +241,6 @@ def _config(place: str, given: Mapping[str, Mapping[str, Any]], found: _ServeFil
         raise SettingsError(f"{place}: home is missing: a folder, or the address of a server. UNDRIFT_HOME sets it too")
     if "://" in top["home"] and "files" not in top:
         raise SettingsError(f"{place}: files is missing: with a server as home, a folder for what may be lost")
-    oidc = given.get("oidc")
-    for name in ("issuer", "audience", "jwks_url") if oidc else ():
-        if name not in (oidc or {}):
-            raise SettingsError(f"{place}: [oidc]: {name} is missing")
     more: dict[str, Any] = {n: top[n] for n in ("organisation", "log", "memory", "wrong_keys_per_minute") if n in top}
     if found_listen := _LISTEN.fullmatch(top.get("listen", "")):
         more |= {"host": found_listen["six"] or found_listen["host"], "port": int(found_listen["port"])}
@@ -257,13 +251,20 @@ def _config(place: str, given: Mapping[str, Mapping[str, Any]], found: _ServeFil
         files=_path(top.get("files", "")),
         upstreams=dict(given.get("upstreams", {})),
         keys=found.keys,
-        oidc=OidcConfig(**{**oidc, "algorithms": tuple(oidc.get("algorithms", ("RS256", "ES256")))}) if oidc else None,
+        oidc=_oidc(place, given["oidc"]) if "oidc" in given else None,
         person_limit=Limit(**given.get("person_limit", {})),
         project_limit=Limit(**given.get("project_limit", {})),
         trusted_proxies=tuple(top.get("trusted_proxies", ())),
         session=found.session,
         **more,
     )
+
+
+def _oidc(place: str, given: Mapping[str, Any]) -> OidcConfig:
+    if missing := [name for name in ("issuer", "audience", "jwks_url") if name not in given]:
+        raise SettingsError(f"{place}: [oidc]: {missing[0]} is missing")
+    values: dict[str, Any] = {name: tuple(one) if isinstance(one, list) else one for name, one in given.items()}
+    return OidcConfig(**values)
 
 
 def _path(text: str) -> str:

@@ -7,7 +7,6 @@ All records are on the server. An address is the owner's secret: the note is rea
 import hashlib
 import json
 import os
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -16,6 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 from undrift.errors import StoreError
 from undrift.stores.files import PROJECTS, make_folder, replace_file
 from undrift.stores.postgres.address import ServerAddress, is_address
+from undrift.values.project import file_word
 from undrift.values.scope import LOCAL, Scope
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ NOTE = "server.json"
 """The file with the address, in the folder of a home on a server."""
 _SERVERS = ".undrift/servers"
 _PROJECT_NOTE = "project.json"
-_NOT_A_NAME = re.compile(r"[^a-z0-9]+")
 _MOST_BYTES = 64 << 10
 
 
@@ -150,7 +149,7 @@ def _folder_name(address: str) -> str:
     """Return a file name for an address: its host and database, and a hash of whose records it means."""
     parts, read = urlsplit(address), ServerAddress.parsed(address)
     names = (parts.hostname, parts.port, parts.path, parse_qs(read.url.partition("?")[2]).get("host"), read.schema)
-    words = _NOT_A_NAME.sub("-", f"{parts.hostname or 'local'}{parts.path}".casefold())[:40].strip("-")
+    words = file_word(f"{parts.hostname or 'local'}{parts.path}")
     means = repr((*names, read.owner.organisation, read.owner.person))
     return f"{words}-{hashlib.sha256(means.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
 

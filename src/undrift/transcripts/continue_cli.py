@@ -37,7 +37,7 @@ _FAILED = ("canceled", "errored")
 def recognises(lines: Sequence[str]) -> bool:
     """Tell whether the lines begin a session of Continue."""
     keys = outline(lines)
-    return {"sessionId", "workspaceDirectory"} <= keys and bool({"history", "history[].message"} & keys)
+    return keys >= _SESSION and bool({"history", "history[].message"} & keys)
 
 
 def read(lines: Iterable[str], *, count: Callable[[str], int]) -> Recording:

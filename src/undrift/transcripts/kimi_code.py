@@ -122,7 +122,5 @@ def _event(event: Mapping[str, Any]) -> Iterator[Part]:
 
 def _content(part: Mapping[str, Any]) -> Iterator[Part]:
     if part.get("type") == "think":
-        thought = text_at(part, "think")
-        yield RecordedBlock("thinking", "assistant", thought) if thought.strip() else Skip("empty thinking")
-    else:
-        yield from chat.parts({"role": "assistant", "content": [part]})
+        part = {"type": "thinking", "thinking": text_at(part, "think")}
+    yield from chat.parts({"role": "assistant", "content": [part]})

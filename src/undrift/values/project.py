@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Place", "Project"]
+__all__ = ["Place", "Project", "file_word"]
 
 _NAME_CHARACTERS = 40
 _NOT_A_NAME = re.compile(r"[^a-z0-9]+")
@@ -34,8 +34,7 @@ class Project:
     @property
     def key(self) -> str:
         """A file name for the project: its name and a hash of its root."""
-        word = _NOT_A_NAME.sub("-", self.name.casefold())[:_NAME_CHARACTERS].strip("-") or "project"
-        return f"{word}-{hashlib.sha256(os.fsencode(self.root)).hexdigest()[:8]}"
+        return f"{file_word(self.name) or 'project'}-{hashlib.sha256(os.fsencode(self.root)).hexdigest()[:8]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,3 +55,8 @@ class Place:
 
     def __fspath__(self) -> str:
         return str(self.records)
+
+
+def file_word(name: str) -> str:
+    """Return a name as a part of a file name: at most 40 small letters, digits and hyphens; empty if it has none of them."""
+    return _NOT_A_NAME.sub("-", name.casefold())[:_NAME_CHARACTERS].strip("-")

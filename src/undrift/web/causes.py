@@ -199,7 +199,7 @@ def _pruned(source: PageSource, one: WatchedSession) -> Mapping[int, int]:
     """Return the tokens that undrift removed for each prompt, by its place."""
     times = [prompt.at_ms or 0 for prompt in one.figures.prompts]
     found: Counter[int] = Counter()
-    with suppress(StoreError):  # a recording has its price, whatever is wrong with the records
+    with suppress(StoreError):  # a recording has its price without the records
         for row in left_rows(source, one):
             found[bisect_left(times, row["at_ms"])] += row["tokens_saved"]
     return found

@@ -1,6 +1,7 @@
 """Budgets, rates and figures of members."""
 
 import asyncio
+import gzip
 import json
 import time
 from datetime import UTC, datetime
@@ -13,10 +14,11 @@ from tests.proxy.builders import ask
 from tests.proxy.team.builders import ANA, BEN, BODY, Serving, serving
 from undrift.errors import StoreError
 from undrift.proxy.observe import Counters
+from undrift.proxy.recorded import AnsweredRequest
 from undrift.proxy.team.buckets import Buckets
 from undrift.proxy.team.budgets import LocalDayCounts, MemberAllowance, TeamRefusal
-from undrift.proxy.team.meter import AnsweredRequest, MemberLabels, Meter
-from undrift.testing import Hold, RawUpstream, ScriptedProvider, Send, response
+from undrift.proxy.team.meter import MemberLabels, Meter
+from undrift.testing import Hold, RawRequest, RawUpstream, ScriptedProvider, Send, Step, response
 from undrift.values.member import DayCounts, Member
 from undrift.values.serving import Limit, ServeConfig
 
@@ -218,6 +220,23 @@ def test_a_rate_of_a_project_is_shared_by_its_people_at_a_real_gateway(tmp_path:
     assert [one.status for one in heard] == [200, 200, 429]
     assert "project shop may send 1 request a minute" in heard[-1].json["error"]["message"]
     assert "x-should-retry" not in heard[-1].headers
+
+
+def test_what_is_sent_unmanaged_counts_too_although_the_client_reads_codings_that_are_not_read_here(tmp_path: Path):
+    answers = {"gzip": (gzip.compress(json.dumps(ANSWER).encode()), {"content-encoding": "gzip"})}
+
+    def answer(asked: RawRequest) -> list[Step]:
+        body, more = answers.get(asked.header["accept-encoding"], (b"\x0b\x02", {"content-encoding": "br"}))
+        return [Send(response(body, headers=more))]
+
+    with RawUpstream(answer) as upstream, serving(tmp_path, upstream.url) as gateway:
+        heard = gateway.ask(ANA, {**BODY, "messages": "no list"}, headers={"accept-encoding": "br, zstd, gzip"})
+        deadline = time.monotonic() + 20
+        while 'kind="input"' not in gateway.metrics() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        figures = gateway.metrics()
+    assert (heard.status, heard.headers["x-undrift-bypass"]) == (200, "not-understood")
+    assert 'undrift_member_tokens_total{person="ana",project="shop",kind="input"} 900' in figures
 
 
 def test_a_client_that_leaves_in_the_middle_of_an_answer_has_used_it(tmp_path: Path):

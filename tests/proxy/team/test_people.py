@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
@@ -204,7 +205,7 @@ def test_an_issuer_that_cannot_be_reached_is_told_from_a_wrong_token(issuer: Iss
 )
 def test_only_a_trusted_proxy_says_who_the_client_is(peer: str, forwarded: str, client: str):
     given = {"x-forwarded-for": forwarded} if forwarded else {}
-    assert client_of(peer, given, ("10.0.0.0/8",)) == client
+    assert client_of(peer, given, [ip_network("10.0.0.0/8")]) == client
 
 
 def test_a_real_gateway_answers_members_alone(upstream: RawUpstream, issuer: Issuer, tmp_path: Path):

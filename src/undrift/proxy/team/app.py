@@ -4,7 +4,7 @@ Law: deny by default. A request without a member's key gets 401 and nothing else
 routes for a balancer need no key; they name no member.
 """
 
-import asyncio
+import ipaddress
 import json
 import math
 import re
@@ -18,7 +18,7 @@ from undrift.proxy.answers import Receive, Send, failure, respond
 from undrift.proxy.app import Gateway, is_own
 from undrift.proxy.config import GatewayConfig
 from undrift.proxy.connection import ABSOLUTE, CONNECTION
-from undrift.proxy.incoming import drain
+from undrift.proxy.incoming import refuse_unread
 from undrift.proxy.routes import OWN, Route
 from undrift.proxy.shared import Asgi, GatewayContext
 from undrift.proxy.team.budgets import MemberAllowance, TeamRefusal
@@ -41,7 +41,7 @@ _WINDOW = f"{OWN}/window/"
 _KEY_IN_PATH = re.compile(rf"/([A-Za-z0-9_.~-]{{16,16384}})(?=/via/|{OWN}(?:/|$))")
 _NO_KEY = (
     "this gateway serves a team: put your key in front of /via/PROVIDER in the base URL, or in the header "
-    f"{KEY_HEADER}. `undrift serve key` makes one"
+    f"{KEY_HEADER}. `undrift serve key` makes one; with a server as home, `undrift team key` does"
 )
 _WRONG_KEY = "this key is not known here, or it has ended. Ask the operator for another one"
 _WRONG_KEYS = "too many wrong keys came from this address"
@@ -75,6 +75,7 @@ class TeamGateway(Gateway):
     ) -> None:
         super().__init__(config, url, config.port, "", is_full)
         self._serving = serve
+        self._trusted = tuple(ipaddress.ip_network(one) for one in serve.trusted_proxies)
         self._people = People(serve, parts.credentials)
         self._allowance = MemberAllowance(serve, parts.counts)
         self._stores = MemberStores(serve.home, home_path(config.settings.home))
@@ -103,9 +104,9 @@ class TeamGateway(Gateway):
         elif (wrong := guard.malformed(pairs, is_absolute=scope["state"][ABSOLUTE])) is not None:
             await self._refuse(send, wrong[0], f"refused: {wrong[1]}", [(b"connection", b"close")])
         elif path in (_METRICS, _SESSIONS) and method == "GET":
-            await self._tell_operator(shared, path, shown or _bearer(given), send)
+            await self._tell_operator(shared, path, shown or guard.bearer(given), send)
         else:
-            key = shown or given.get(KEY_HEADER, "") or (_bearer(given) if is_own(path) else "")
+            key = shown or given.get(KEY_HEADER, "") or (guard.bearer(given) if is_own(path) else "")
             member = await self._member(key, scope, given, receive, send)
             if member is not None:
                 query = scope["query_string"].decode("latin-1")
@@ -117,26 +118,20 @@ class TeamGateway(Gateway):
         self, shared: GatewayContext, asgi: Asgi, path: str, given: Mapping[str, str], key: str
     ) -> None:
         if path.startswith(_WINDOW) and asgi.method == "GET":
-            found = await asyncio.get_running_loop().run_in_executor(
-                shared.workers.threads, shared.sessions.window_json, path[len(_WINDOW) :], asgi.place
-            )
-            if found is None:
-                await self._refuse(asgi.send, 404, "no request of this session has come yet")
-            else:
-                await respond(asgi.send, 200, json.dumps(found).encode("ascii"))
+            await self._say_window(shared, path[len(_WINDOW) :], asgi.send, asgi.place)
         elif is_own(path):
             await self._refuse(asgi.send, 404, "no such route")
         elif key in f"{path}?{asgi.query}":
             message = "refused: the key stands at the very beginning of a path, and nowhere else"
             await self._refuse(asgi.send, 400, message)
         else:
-            await self._carry(asgi, path, given, key)
+            await self._carry(asgi, path, given, "")
 
     async def _member(
         self, key: str, scope: Mapping[str, Any], given: Mapping[str, str], receive: Receive, send: Send
     ) -> Member | None:
         """Return the member who asks. None means: the key is unknown, and the refusal has been sent."""
-        client = client_of((scope.get("client") or ("",))[0], given, self._serving.trusted_proxies)
+        client = client_of((scope.get("client") or ("",))[0], given, self._trusted)
         try:
             found = await self._people.find(key, given.get(_PROJECT_HEADER, ""), client)
         except TooManyWrong as wrong:
@@ -178,9 +173,7 @@ class TeamGateway(Gateway):
         assert self._shared is not None
         self._shared.figures.add("refused_total", f'status="{status}"')
         retry = [(b"retry-after", str(wait_s).encode("ascii"))] if wait_s else []
-        await respond(send, status, body, more=[*retry, *more, (b"connection", b"close")], is_all=False)
-        await drain(receive)
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
+        await refuse_unread(receive, send, status, body, [*retry, *more, (b"connection", b"close")])
 
     async def _tell_operator(self, shared: GatewayContext, path: str, key: str, send: Send) -> None:
         """Answer the operator's routes: figures of all members."""
@@ -190,7 +183,7 @@ class TeamGateway(Gateway):
         elif path == _METRICS:
             await self._say_metrics(shared, send)
         else:
-            await respond(send, 200, json.dumps({"sessions": shared.sessions.open_sessions()}).encode("ascii"))
+            await self._say_sessions(shared, send)
 
     async def _say_ready(self, shared: GatewayContext, send: Send) -> None:
         """Say whether a balancer may send requests: not before the store was reached, and not while it ends."""
@@ -208,11 +201,6 @@ def _split(path: str) -> tuple[str, str]:
     if shown or (found := _KEY_IN_PATH.match(path)) is None:
         return shown, rest
     return found[1], path[found.end() :]
-
-
-def _bearer(given: Mapping[str, str]) -> str:
-    kind, _, token = given.get("authorization", "").partition(" ")
-    return token.strip() if kind.lower() == "bearer" else ""
 
 
 def _error(kind: str, message: str) -> bytes:

@@ -13,7 +13,7 @@ from undrift.values.extras import command_for
 __all__ = ["export_by", "is_asked_for"]
 
 _TRACES, _METRICS = "OTEL_TRACES_EXPORTER", "OTEL_METRICS_EXPORTER"
-_ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
+_OTLP_VARIABLES = "OTEL_EXPORTER_OTLP"
 _OTLP = {"otlp": "otlp_proto_http"}
 _NONE = "none"
 
@@ -22,7 +22,7 @@ def is_asked_for(variables: Mapping[str, str]) -> bool:
     """Tell whether the environment asks for spans or metrics."""
     if variables.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
         return False
-    return any(name.startswith(_ENDPOINT.removesuffix("_ENDPOINT")) for name in variables) or any(
+    return any(name.startswith(_OTLP_VARIABLES) for name in variables) or any(
         variables.get(name, _NONE).strip().lower() not in ("", _NONE) for name in (_TRACES, _METRICS)
     )
 

@@ -5,12 +5,12 @@ without usage is estimated, and never counted as nothing.
 """
 
 import asyncio
-from dataclasses import dataclass
 
 from undrift.core.cost import OUTPUT_PRICE
 from undrift.core.text.tokens import characters_per_4
 from undrift.errors import InputError
 from undrift.proxy.observe import Counters
+from undrift.proxy.recorded import AnsweredRequest
 from undrift.proxy.team.budgets import MemberAllowance
 from undrift.settings.model_table import Model, lookup
 from undrift.values.member import Member
@@ -19,27 +19,9 @@ from undrift.wire.form import ProviderReply
 from undrift.wire.forms import form_of
 from undrift.wire.replies import answer_from
 
-__all__ = ["AnsweredRequest", "MemberLabels", "Meter"]
+__all__ = ["MemberLabels", "Meter"]
 
 _OTHER = "other"
-
-
-@dataclass(frozen=True, slots=True)
-class AnsweredRequest:
-    """A request of a member that a model has answered.
-
-    Args:
-        wire: The form of the answer.
-        model: As the path names it; None: the answer may name it.
-        sent_tokens: Our own count of the request, for an answer without usage.
-        saved_tokens: By how much the request became shorter.
-    """
-
-    member: Member
-    wire: str
-    model: str | None
-    sent_tokens: int
-    saved_tokens: int
 
 
 class MemberLabels:
@@ -91,7 +73,9 @@ class Meter:
 
         `body`: the answer without a coding; None: it cannot be read. `loop`: of the gateway.
         """
-        read, model = (None, None) if body is None else _read(asked.wire, body)
+        read, model = (None, None) if body is None else _read(asked.wire, body, with_text=False)
+        if body is not None and read is not None and read.input_tokens is None:  # its text is estimated
+            read, model = _read(asked.wire, body, with_text=True)
         if read is None or read.input_tokens is None:
             written = characters_per_4((body or b"").decode("utf-8", "replace") if read is None else read.text)
             read = ProviderReply(input_tokens=asked.sent_tokens, output_tokens=written)
@@ -111,10 +95,13 @@ class Meter:
                 self._figures.add("member_tokens_total", f'{labels},kind="{kind}"', tokens)
 
 
-def _read(wire: str, body: bytes) -> tuple[ProviderReply | None, str | None]:
-    """Return what an answer holds, and the model that it names; nothing if it is not whole, or no answer of this form."""
+def _read(wire: str, body: bytes, *, with_text: bool) -> tuple[ProviderReply | None, str | None]:
+    """Return what an answer holds, and the model that it names; nothing if it is not whole, or no answer of this form.
+
+    `with_text`: see `sse.answer_of`.
+    """
     try:
-        answer = sse.answer_of(wire, body)
+        answer = sse.answer_of(wire, body, with_text=with_text)
         if answer is None:
             return None, None
         form = form_of(wire)

@@ -17,7 +17,9 @@ from undrift.proxy.team.oidc import OidcTokens, is_token_form
 from undrift.values.member import Credentials, Member, hash_of
 from undrift.values.serving import KeyLine, ServeConfig
 
-__all__ = ["FileKeys", "People", "TooManyWrong", "client_of"]
+__all__ = ["FileKeys", "Network", "People", "TooManyWrong", "client_of"]
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 _KNOWN_S = 60.0  # a key that is withdrawn in the store is good for so long
 _MOST_KNOWN = 4_096
@@ -113,24 +115,23 @@ class People:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
-def client_of(peer: str, given: Mapping[str, str], trusted: Sequence[str]) -> str:
+def client_of(peer: str, given: Mapping[str, str], trusted: Sequence[Network]) -> str:
     """Return the address of a client: of the other end, or what a trusted proxy there says of it.
 
     The last address in ``X-Forwarded-For`` that is no trusted proxy's counts: those before it are the client's own words.
 
-    `trusted`: networks.
+    `trusted`: the networks of these proxies.
     """
-    networks = [ipaddress.ip_network(one) for one in trusted]
-    if not _is_in(peer, networks):
+    if not _is_in(peer, trusted):
         return peer
-    return next((one for one in reversed(_forwarded(given)) if not _is_in(one, networks)), peer)[:_LONGEST_ADDRESS]
+    return next((one for one in reversed(_forwarded(given)) if not _is_in(one, trusted)), peer)[:_LONGEST_ADDRESS]
 
 
 def _forwarded(given: Mapping[str, str]) -> list[str]:
     return [one.strip() for one in given.get("x-forwarded-for", "").split(",") if one.strip()]
 
 
-def _is_in(text: str, networks: Sequence[ipaddress.IPv4Network | ipaddress.IPv6Network]) -> bool:
+def _is_in(text: str, networks: Sequence[Network]) -> bool:
     try:
         address = ipaddress.ip_address(text.partition("%")[0])
     except ValueError:

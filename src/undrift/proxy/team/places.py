@@ -4,11 +4,11 @@ Law: two members never share a store, unless the home's engine itself keeps them
 """
 
 import hashlib
-import re
 import threading
 from dataclasses import dataclass
 from pathlib import Path
 
+from undrift.proxy.projects import OpenStores
 from undrift.stores.contract import Store
 from undrift.stores.files import PROJECTS, make_folder
 from undrift.stores.opening import open_store
@@ -16,18 +16,15 @@ from undrift.stores.postgres.address import is_address, with_owner
 from undrift.stores.projects import keep
 from undrift.stores.served import note_server
 from undrift.values.member import Member
-from undrift.values.project import Place, Project
+from undrift.values.project import Place, Project, file_word
 from undrift.values.scope import Scope
 from undrift.window.request import Request
 from undrift.wire.form import Form
 
 __all__ = ["MemberPlace", "MemberStores", "place_of_member"]
 
-_BUSY_TIMEOUT_MS = 2_000  # less than the deadline of a request
 _PEOPLE = "people"
 _SERVICE = "service"
-_NAME_CHARACTERS = 40
-_NOT_A_NAME = re.compile(r"[^a-z0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +63,15 @@ def place_of_member(home: str, member: Member | None, files: Path) -> MemberPlac
     return MemberPlace(place, home, scope) if is_address(home) else MemberPlace(place, str(place.records), Scope())
 
 
-class MemberStores:
+class MemberStores(OpenStores):
     """The stores of a team's gateway, one for each member that was seen. Any thread may use them."""
 
     def __init__(self, home: str, files: Path) -> None:
+        super().__init__()
         self._home = home
         self._files = files
         self._lock = threading.Lock()
         self._places: dict[Path, MemberPlace] = {}
-        self._stores: dict[Path, Store] = {}
         self.default = self._known(None)
         """The place of the service itself, for checks of its health."""
 
@@ -86,25 +83,14 @@ class MemberStores:
         """Return the service's place: a request without a member has no other."""
         return self.default
 
-    def store_of(self, place: Place) -> Store:
-        """Return the one store of a place for all threads. Raises StoreError: it cannot be opened."""
-        with self._lock:
-            if place.records not in self._stores:
-                found = self._places[place.records]
-                if is_address(found.home):  # what is kept beside the records is this person's on the server too
-                    note_server(place.home, with_owner(found.home, found.scope))
-                    make_folder(place.records)
-                else:
-                    keep(place)
-                self._stores[place.records] = open_store(found.home, found.scope, busy_timeout_ms=_BUSY_TIMEOUT_MS)
-            return self._stores[place.records]
-
-    def close(self) -> None:
-        """Close all stores."""
-        with self._lock:
-            for store in self._stores.values():
-                store.close()
-            self._stores.clear()
+    def _open(self, place: Place) -> Store:
+        found = self._places[place.records]
+        if is_address(found.home):  # what is kept beside the records is this person's on the server too
+            note_server(place.home, with_owner(found.home, found.scope))
+            make_folder(place.records)
+        else:
+            keep(place)
+        return open_store(found.home, found.scope, busy_timeout_ms=self.BUSY_TIMEOUT_MS)
 
     def _known(self, member: Member | None) -> Place:
         found = place_of_member(self._home, member, self._files)
@@ -113,7 +99,7 @@ class MemberStores:
 
 
 def _word(name: str) -> str:
-    return _NOT_A_NAME.sub("-", name.casefold())[:_NAME_CHARACTERS].strip("-") or "member"
+    return file_word(name) or "member"
 
 
 def _named(name: str, *parts: str) -> str:

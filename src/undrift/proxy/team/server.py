@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from undrift.proxy.app import Gateway
-from undrift.proxy.config import PROVIDERS, GatewayConfig, Provider, regional, upstream_of
+from undrift.proxy.config import GatewayConfig, regional, upstream_of
 from undrift.proxy.room import bytes_of, default_bytes
 from undrift.proxy.server import Server
 from undrift.proxy.team.app import TeamGateway, TeamParts
@@ -17,6 +17,7 @@ from undrift.settings import Settings
 from undrift.stores.files import make_folder
 from undrift.stores.postgres.address import is_address
 from undrift.stores.served import home_path
+from undrift.values.provider import PROVIDERS, Provider
 from undrift.values.serving import ServeConfig
 
 __all__ = ["TeamServer", "gateway_config", "parts_of"]
