@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from undrift.cli.draw import say
+from undrift.cli.gateway_log import LOOPBACK, log_to
 from undrift.cli.keeper import LOG, LOG_BYTES, open_log, wait_for_end
 from undrift.cli.of_session import BUDGET, Whole
 from undrift.cli.place import HOME_HELP, home_settings, named_place, project_option
@@ -165,9 +166,9 @@ def proxy_command(
         shares=True,
         memory_bytes=default_bytes() if memory is None else bytes_of(memory),
     )
-    _log_to(_log_file(home_path(settings.home) / LOG) if is_service else logging.StreamHandler())
+    log_to(_log_file(home_path(settings.home) / LOG) if is_service else logging.StreamHandler())
     server = Server(config, listening)
-    if host not in ("127.0.0.1", "localhost", "::1"):
+    if host not in LOOPBACK:
         note(f"undrift: other machines can reach {safe(host)}; without the token they get 401")
     if while_pid is not None:
         threading.Thread(target=_end_with, args=(server, while_pid), daemon=True).start()
@@ -240,18 +241,3 @@ def _log_file(path: Path) -> logging.Handler:
     os.close(open_log(path))
     os.umask(0o077)
     return RotatingFileHandler(path, maxBytes=LOG_BYTES, backupCount=1, encoding="utf-8")
-
-
-class _OneLine(logging.Formatter):
-    """Escapes what a terminal would not show, so that no name in a message steers it or begins a line of its own."""
-
-    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - the name of the standard library
-        return safe(super().formatMessage(record))
-
-
-def _log_to(handler: logging.Handler) -> None:
-    log = logging.getLogger("undrift.proxy")
-    handler.setFormatter(_OneLine("%(message)s"))
-    log.addHandler(handler)
-    log.setLevel(logging.INFO)
-    log.propagate = False

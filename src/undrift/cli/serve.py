@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from undrift.cli.draw import say
+from undrift.cli.gateway_log import LOOPBACK, log_to
 from undrift.cli.show import echo_json, note, safe
 from undrift.settings import environment
 from undrift.settings.serving import read_serve_config, session_settings
@@ -18,7 +19,6 @@ from undrift.values.serving import ServeConfig
 __all__ = ["serve_command"]
 
 _KEY_BYTES = 32
-_LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 @click.group("serve", invoke_without_command=True)
@@ -122,9 +122,9 @@ def _run(path: Path | None, *, as_json: bool) -> None:
     serve = read_serve_config(path, variables)
     settings = session_settings(serve, variables)
     server = TeamServer(gateway_config(serve, settings, variables), serve)
-    _log_as(serve)
+    log_to(logging.StreamHandler(), _TextLine() if serve.log == "text" else None)
     end = export_by(variables) if is_asked_for(variables) else None
-    if serve.host not in _LOOPBACK:
+    if serve.host not in LOOPBACK:
         note(f"undrift: other machines can reach {safe(serve.host)}; put a reverse proxy with TLS in front of it")
     try:
         server.run(lambda: _say(server.url, server.port, serve, as_json=as_json))
@@ -159,18 +159,3 @@ class _TextLine(logging.Formatter):
 def _word(value: object) -> str:
     text = str(value)
     return json.dumps(text, ensure_ascii=False) if not text or any(c in text for c in ' "=') else text
-
-
-class _JsonLine(logging.Formatter):
-    """Escapes what a terminal would not show."""
-
-    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - the name of the standard library
-        return safe(super().formatMessage(record))
-
-
-def _log_as(serve: ServeConfig) -> None:
-    handler, log = logging.StreamHandler(), logging.getLogger("undrift.proxy")
-    handler.setFormatter(_TextLine() if serve.log == "text" else _JsonLine("%(message)s"))
-    log.addHandler(handler)
-    log.setLevel(logging.INFO)
-    log.propagate = False

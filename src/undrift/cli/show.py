@@ -15,6 +15,8 @@ from typing import IO, Any
 
 import click
 
+from undrift.stores.postgres.address import is_address, without_password
+
 __all__ = [
     "PROJECT",
     "again",
@@ -112,6 +114,8 @@ def again(home: str | None, session: str | None = None) -> str:
     """
     context = click.get_current_context(silent=True)
     project = None if context is None else context.meta.get(PROJECT)
+    if home is not None and is_address(home):
+        home = without_password(home)
     given = (("--project", project), ("--home", home), ("--session", session))
     return "".join(f" {option} {shlex.quote(safe(value))}" for option, value in given if value is not None)
 

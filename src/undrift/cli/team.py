@@ -5,8 +5,8 @@ from typing import Any
 import click
 
 from undrift.cli.draw import next_commands, say
-from undrift.cli.place import HOME_HELP, home_of
-from undrift.cli.show import count, echo_json, safe
+from undrift.cli.place import home_of
+from undrift.cli.show import again, count, echo_json, safe
 from undrift.errors import InputError
 from undrift.stores.served import server_of
 
@@ -21,18 +21,18 @@ __all__ = [
     "team_options",
 ]
 
+_ADDRESS_HELP = "The address of the server (default: your `home` setting), as in postgresql://HOST/DATABASE."
+
 
 def team_options(command: Any) -> Any:
     """Give a command the options --home and --json."""
     command = click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
-    return click.option("--home", metavar="ADDRESS", help=HOME_HELP)(command)
+    return click.option("--home", metavar="ADDRESS", help=_ADDRESS_HELP)(command)
 
 
 @click.command("key")
 @click.argument("person")
-@click.option(
-    "--project", metavar="P", default="", help="The only project of the key (default: each request names one)."
-)
+@click.option("--project", metavar="P", default="", help="The project of the sessions with this key (default: local).")
 @click.option(
     "--days", metavar="N", type=click.IntRange(1, 36_500), help="Days until it ends (default: until you revoke it)."
 )
@@ -45,14 +45,16 @@ def key_command(person: str, project: str, days: int | None, home: str | None, a
     \b
     undrift team key ann@example.org
     """
+    from undrift.stores.postgres.people import key_label
+
     with people_of(home) as people:
         key = people.new_key(person, project, days=days)
     if as_json:
         echo_json({"person": person, "project": project, "key": key, "days": days})
         return
-    say(f"{key}")
+    click.echo(key)
     say(f"This is the key of {safe(person)}. It is shown once; the server keeps only its hash.")
-    next_commands(To_revoke_it=f"undrift team revoke {key[:16]}")
+    next_commands(To_revoke_it=f"undrift team revoke {key_label(key)}{again(home)}")
 
 
 @click.command("keys")
@@ -75,7 +77,7 @@ def keys_command(home: str | None, as_json: bool) -> None:
         return
     if not rows:
         say("There are no keys yet.")
-        next_commands(To_make_one="undrift team key PERSON")
+        next_commands(To_make_one=f"undrift team key PERSON{again(home)}")
         return
     for row in rows:
         of = f" for {safe(row['project'])}" if row["project"] else ""

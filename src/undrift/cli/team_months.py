@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime
 import click
 
 from undrift.cli.draw import next_commands, say
-from undrift.cli.show import count, echo_json
+from undrift.cli.show import again, count, echo_json
 from undrift.cli.team import people_of, team_options
 from undrift.errors import InputError
 
@@ -33,7 +33,7 @@ def months_command(home: str | None, as_json: bool) -> None:
             f"{one.month:%Y-%m}  {count(one.sessions, 'session')}, {one.size_bytes / 1e6:,.1f} MB, last used {last:%Y-%m-%d}"
         )
     if found:
-        next_commands(To_drop_the_oldest=f"undrift team drop {found[0].month:%Y-%m}")
+        next_commands(To_drop_the_oldest=f"undrift team drop {found[0].month:%Y-%m}{again(home)}")
     else:
         say("There are no sessions yet.")
 

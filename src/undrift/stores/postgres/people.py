@@ -23,7 +23,7 @@ from undrift.values.closing import Closing
 from undrift.values.member import Member, hash_of
 from undrift.values.scope import LOCAL, Scope
 
-__all__ = ["AuditLine", "ListedKey", "ServerPeople"]
+__all__ = ["AuditLine", "ListedKey", "ServerPeople", "key_label"]
 
 _PREFIX = "undrift-"
 _KEY_BYTES = 24
@@ -82,7 +82,7 @@ class ServerPeople(Closing):
         (found,) = self._server.read(Caller(), (_MEMBER, (digest,)))
         for organisation, person, project in found:
             names = [rows.text_from(bytes(one)) for one in (person, project, organisation)]
-            return Member(names[0], names[1] or LOCAL, names[2], _label(key))
+            return Member(names[0], names[1] or LOCAL, names[2], key_label(key))
         return None
 
     def add(self, key: str, day: str, amount: int) -> int:
@@ -105,7 +105,7 @@ class ServerPeople(Closing):
         home = entered(self._server, owner)
         values = (
             bytes.fromhex(hash_of(key)), home.caller.organisation, home.caller.person, home.project if project else None,
-            rows.raw(_label(key)), days, days,
+            rows.raw(key_label(key)), days, days,
         )  # fmt: skip
         with self.as_owner() as connection:
             connection.execute(_ADD_KEY, values)
@@ -163,6 +163,6 @@ class ServerPeople(Closing):
             yield connection
 
 
-def _label(key: str) -> str:
+def key_label(key: str) -> str:
     """Return the beginning of a key, to name it: 8 characters of 32 tell keys apart, and prove nothing."""
     return key[: len(_PREFIX) + _SHOWN]
