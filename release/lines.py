@@ -31,6 +31,12 @@ def _try(release: About) -> str:
     return f"```sh\nuvx --from '{_wanted(release, 'all') if release.published else '.[all]'}' undrift autopsy\n```\n"
 
 
+def _stay(release: About) -> str:
+    """Return the sentence on how the command `undrift` stays; unpublished, its line is typed in a clone."""
+    wanted = _wanted(release, "all") if release.published else ".[all]"
+    return f"So that the command `undrift` stays: `uv tool install '{wanted}'`, or `pipx install '{wanted}'`.\n"
+
+
 def _each(release: About) -> str:
     """Return every way to start or install, a line each."""
     all_, base = (f"'{_wanted(release, extra)}'" for extra in ("all", ""))
@@ -53,7 +59,7 @@ def _name(release: About) -> str:
     return "No index has undrift yet: all lines start from files that you build.\n"
 
 
-PARTS: Mapping[str, Callable[[About], str]] = {"try": _try, "each": _each, "published": _name}
+PARTS: Mapping[str, Callable[[About], str]] = {"try": _try, "each": _each, "stay": _stay, "published": _name}
 """The parts of a page, by name."""
 
 

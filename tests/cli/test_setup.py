@@ -345,12 +345,17 @@ def test_what_was_lost_stands_first_and_the_screen_fits(tmp_path: Path):
         assert re.search(rf"^{title} .*~/", first, re.MULTILINE)
 
 
-def test_a_temporary_environment_is_said_with_the_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    write_settings(tmp_path, ".claude/settings.json")
+@pytest.mark.parametrize("words", [(), ("--yes",), ("--yes", "--json"), ("--yes", "--gateway")])
+def test_from_a_temporary_environment_nothing_is_set_up_and_the_remedy_is_said(
+    words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    path = write_settings(tmp_path, ".claude/settings.json") / ".claude/settings.json"
+    before = path.read_bytes()
     monkeypatch.setattr(sys, "prefix", "/cache/uv/archive-v0/x")
-    remedy = "First: uv tool install 'undrift[all]"
-    assert remedy in flat(setup(tmp_path).output)
-    assert remedy in json.loads(setup(tmp_path, "--yes", "--json").stdout)["notes"][0]
+    run = setup(tmp_path, *words)
+    assert run.exit_code == 1
+    assert "First: uv tool install 'undrift[all]" in flat(run.output)
+    assert path.read_bytes() == before
 
 
 def test_what_the_plugin_brings_is_not_added_again_and_undo_names_its_command(tmp_path: Path):

@@ -96,6 +96,16 @@ def test_without_a_session_it_says_so_and_what_to_do(tmp_path: Path, project: Pa
     assert json.loads(status(tmp_path, "--json").stdout)["recordings"] == []
 
 
+def test_who_has_set_undrift_up_is_not_told_to_do_it(tmp_path: Path, project: Path):
+    places = (f"--claude-home={tmp_path / 'claude'}", f"--codex-home={tmp_path / 'codex'}")
+    (tmp_path / "claude").mkdir()
+    done = undrift("setup", *places, "--yes", env={"HOME": str(tmp_path)})
+    assert done.exit_code == 0, done.output
+    said = status(tmp_path).stdout
+    assert "undrift setup" not in said
+    assert "undrift autopsy" in said
+
+
 def test_only_the_newest_sessions_are_looked_at(tmp_path: Path, project: Path):
     for number in range(3):
         recorded(tmp_path, 20, name=f"s{number}", cwd=project)

@@ -45,7 +45,7 @@ def pipx(folder: Path, monkeypatch: pytest.MonkeyPatch, parent: str = "venvs") -
     monkeypatch.setattr(sys, "prefix", str(place))
 
 
-@pytest.mark.parametrize("url", ["https://example.org/undrift.whl", "file:///repo", None])
+@pytest.mark.parametrize("url", ["https://example.org/undrift.whl", None])
 def test_from_a_temporary_environment_the_command_installs_undrift_for_good(
     url: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -56,8 +56,9 @@ def test_from_a_temporary_environment_the_command_installs_undrift_for_good(
     assert extras.lasting_command() == "pipx install 'undrift[all]'"
     monkeypatch.setattr(sys, "prefix", str(tmp_path / "uv" / "archive-v0" / "x"))
     assert extras.command_for("mcp") == "uv tool install 'undrift[mcp]'"
-    monkeypatch.setattr(PathDistribution, "read_text", lambda *_: '{"url": "file:///a/undrift-1.whl"}')
-    assert extras.command_for("mcp") == "uv tool install 'undrift[mcp] @ file:///a/undrift-1.whl'"
+    for place in ("file:///a/undrift-1.whl", "file:///a%20clone"):
+        monkeypatch.setattr(PathDistribution, "read_text", lambda *_, place=place: f'{{"url": "{place}"}}')
+        assert extras.command_for("mcp") == f"uv tool install 'undrift[mcp] @ {place}'"
 
 
 def test_pipx_adds_the_packages_to_its_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

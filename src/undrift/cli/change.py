@@ -12,6 +12,7 @@ import click
 from undrift.cli.draw import say
 from undrift.cli.show import at_terminal, echo_json, safe
 from undrift.errors import InputError
+from undrift.values.extras import lasting_command
 
 __all__ = [
     "ChangeDeclined",
@@ -20,6 +21,7 @@ __all__ = [
     "Given",
     "Named",
     "SettingsChange",
+    "check_lasts",
     "program",
     "user_folder",
 ]
@@ -190,6 +192,15 @@ class SettingsChange:
                 "diff": "".join(diff),
                 "notes": list(notes),
             }
+        )
+
+
+def check_lasts() -> None:
+    """Raises InputError: this program's own environment is deleted some day, and each entry that calls it breaks then."""
+    if (lasting := lasting_command()) is not None:
+        raise InputError(
+            "nothing was changed: this undrift runs from a temporary environment, and what it sets up would end with it. "
+            f"First: {lasting}. Then repeat the command"
         )
 
 

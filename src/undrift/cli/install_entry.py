@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from undrift.cli.change import ChangeReport, Given, SettingsChange, program
+from undrift.cli.change import ChangeReport, Given, SettingsChange, check_lasts, program
 from undrift.cli.install_gateway import gateway_stays, keep_for_gateway, shared_with_gateway
 from undrift.clients import CLIENTS, SERVED, HookedClient, ServedClient, place
 from undrift.clients.addressed import ADDRESSED
@@ -107,6 +107,7 @@ def install_entry(entry: EntryChange, *, allow: bool = False) -> None:
     if after == text:
         change.nothing("is installed already")
         return
+    check_lasts()
     if change.agreed(after, "Install?"):
         is_new = change.before is None
         folders = place.missing_folders(change.path) if is_new else 0

@@ -14,7 +14,7 @@ from typing import Any
 
 from undrift.cli import service as services
 from undrift.cli.addresses import addresses_of
-from undrift.cli.change import ChangeReport, Given, SettingsChange, program, user_folder
+from undrift.cli.change import ChangeReport, Given, SettingsChange, check_lasts, program, user_folder
 from undrift.cli.show import safe
 from undrift.clients import place
 from undrift.clients.addressed import Address, AddressedClient, gateway_of
@@ -56,6 +56,7 @@ def install_gateway(client: AddressedClient, given: Given, port: int | None, rep
 
     `port`: of the service; None keeps it. Raises InputError, SettingsError: the settings or the service cannot be had.
     """
+    check_lasts()
     if not all(map(find_spec, ("aiohttp", "httptools", "uvicorn"))):
         raise InputError(
             f"the gateway needs the packages aiohttp, httptools and uvicorn; first: {command_for('proxy')}"

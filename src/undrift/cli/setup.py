@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from undrift.cli import setup_screen as screen
-from undrift.cli.change import ChangeDeclined, ChangeReport, ChangeUnasked, Given, SettingsChange
+from undrift.cli.change import ChangeDeclined, ChangeReport, ChangeUnasked, Given, SettingsChange, check_lasts
 from undrift.cli.draw import say
 from undrift.cli.install_entry import install_entry, is_there
 from undrift.cli.install_gateway import install_gateway
@@ -85,6 +85,7 @@ def setup_command(is_undone: bool, gateway: bool, port: int | None, as_json: boo
     losses = newest_losses(options, given.data_home(), quiet=as_json)
     if not as_json:
         screen.first(losses, found, run.offered)
+    check_lasts()
     try:
         run.carry_out()
     finally:

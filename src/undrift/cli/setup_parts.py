@@ -85,6 +85,12 @@ def offers(clients: tuple[FoundClient, ...], given: Given) -> tuple[Offer, ...]:
     return tuple(one for one in found if one.part != "recall" or one.state != "plugin")
 
 
+def is_set_up(client_homes: Mapping[str, Path | None]) -> bool:
+    """Tell whether a client calls undrift already. `client_homes`: the options --claude-home and --codex-home."""
+    given = Given(None, False, False, client_homes.get("claude_home"), client_homes.get("codex_home"))
+    return any(one.state in ("set", "plugin") for one in offers(find_clients(given), given))
+
+
 def entry_of(name: str, part: Part, given: Given, report: ChangeReport) -> EntryChange:
     """Return the entry of a part. Entries that serve another home keep it, unless a home was named."""
     entry = EntryChange.of(name, given, report, is_served=part == "mcp")

@@ -13,7 +13,6 @@ from undrift.cli.setup_parts import PARTS, FoundClient, Offer, home_of
 from undrift.cli.show import count, safe
 from undrift.recordings.autopsy import totals
 from undrift.recordings.headline import headline
-from undrift.values.extras import lasting_command
 
 __all__ = ["SetupOutcome", "about_gateway", "as_json", "first", "head", "last", "question"]
 
@@ -60,15 +59,7 @@ def first(losses: Losses, found: Sequence[FoundClient], offered: Sequence[Offer]
     for name, use in PARTS.values():
         say(f"{name}: {use}", hang="  ")
     click.echo()
-    for line in _warned():
-        say(line)
     say("Each change is shown before it is made. To undo all of it: undrift setup --undo")
-
-
-def _warned() -> Iterator[str]:
-    """Yield the remedy if the environment that this program runs from does not last."""
-    if (lasting := lasting_command()) is not None:
-        yield f"Note: this undrift runs from a temporary environment, and the hooks end with it. First: {safe(lasting)}"
 
 
 def _row(client: FoundClient, offered: Sequence[Offer]) -> list[str]:
@@ -165,7 +156,6 @@ def _then(outcome: SetupOutcome) -> Iterator[str]:
     """Yield what the person has to do now."""
     titles = list(dict.fromkeys(one.client.title for one in outcome.done))
     if titles:
-        yield from _warned()
         yield f"Restart {_listed(titles)}: a session that runs has its old settings."
     for line, title in outcome.notes.items():
         if not line.startswith(f"Restart {title}"):

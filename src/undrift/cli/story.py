@@ -16,6 +16,7 @@ from undrift.core.autopsy.survival import SurvivalCount
 from undrift.core.budget_price import budget_price, life_in_words
 from undrift.core.cost import Prices
 from undrift.recordings.replay import Left, ReplayReport
+from undrift.settings.model_table import UNKNOWN
 
 __all__ = ["show_one", "show_several"]
 
@@ -46,17 +47,20 @@ def show_one(report: ReplayReport, home: str | None) -> None:
         say(sentence)
     _notes(report)
     folder = Path(report.home)
-    _kept(folder)
+    _kept(folder, "what left" if report.left else "the session")
     if report.left:
         ref = report.left[0].ref
         next_commands(
             Get_something_back=f"undrift recall {ref}{again(home)}",
             Why_it_left=f"undrift recall {ref} --why{again(home)}",
             Look_for_something=f"undrift recall --find WORDS{again(home)}",
-            **_removal(folder),
+            Remove_that_copy=f"rm -r {typed(folder)}",
         )
     elif report.turns:
-        next_commands(See_what_pruning_would_do=_with_budget(report, _smaller(report), home), **_removal(folder))
+        next_commands(
+            See_what_pruning_would_do=_with_budget(report, _smaller(report), home),
+            Remove_that_copy=f"rm -r {typed(folder)}",
+        )
 
 
 def show_several(
@@ -98,12 +102,12 @@ def show_several(
         sessions = count(older, "older session of yours is", "older sessions of yours are")
         say(f"{sessions} not shown: use --limit N for more.")
     folder = Path(reports[0].home).parent
-    _kept(folder)
+    _kept(folder, "what left, here and in earlier replays")
     steps = {"The_full_report_of_one": _with_budget((pruned or reports)[0], budget, home)}
     if within:
         largest = max(within, key=lambda report: report.peak_before)
         steps["What_a_smaller_budget_would_prune"] = _with_budget(largest, _smaller(largest), home)
-    next_commands(**steps, **_removal(folder))
+    next_commands(**steps, Remove_that_copy=f"rm -r {typed(folder)}")
 
 
 def _all_costs(reports: Sequence[ReplayReport]) -> list[str]:
@@ -131,15 +135,11 @@ def _with_budget(report: ReplayReport, budget: int | str | None, home: str | Non
     return f"undrift replay {shlex.quote(safe(report.path))}{given}{again(home)}"
 
 
-def _kept(folder: Path) -> None:
-    """Say where replays keep what left, and how large that is."""
+def _kept(folder: Path, what: str) -> None:
+    """Say where replays keep their copies, and how large that is."""
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-    say(f"A copy of what left, with secrets masked, is kept for `undrift recall`: {size / (1 << 20):,.1f} MiB in")
+    say(f"A copy of {what}, with secrets masked, is kept for `undrift recall`: {size / (1 << 20):,.1f} MiB in")
     click.echo(f"  {typed(folder)}")
-
-
-def _removal(folder: Path) -> dict[str, str]:
-    return {"Remove_that_copy": f"rm -r {typed(folder)}"}
 
 
 def _several(reports: Sequence[ReplayReport], pruned: Sequence[ReplayReport]) -> str:
@@ -225,13 +225,12 @@ _EARLY = {
     "pause": "happened after a pause",
     "task": "happened at the end of a task",
     "change": "happened where the client itself had changed the prompt",
-    "bank": "was paid out of what the session had saved",
+    "bank": "drew on what the session had saved",
 }
 
 
 def _range(numbers: Sequence[int]) -> str:
-    low, high = min(numbers), max(numbers)
-    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+    return " to ".join(f"{number:,}" for number in dict.fromkeys((min(numbers), max(numbers))))
 
 
 def _origin(left: Left) -> str:
@@ -296,9 +295,10 @@ def _sentences(report: ReplayReport) -> list[str]:
     usd = "" if cost.usd_per_million is None else f". The input price is ${cost.usd_per_million:g} a million"
     source = "as recorded" if cost.cache_recorded else "as assumed, because the recording does not say it"
     life = f"The cache lives {life_in_words(cost.cache_seconds)}, {source}."
+    of = "assumed for an unknown model" if cost.priced_as == UNKNOWN.name else f"of {cost.priced_as}"
     sum_ = "" if report.prunes else f"{_money(report, cost.before)} for all prompts, "
     lines = [
-        f"Cost (input only): {sum_}with a prompt cache, at the prices of {cost.priced_as}. There {priced}{usd}. {life}",
+        f"Cost (input only): {sum_}with a prompt cache, at the prices {of}. There {priced}{usd}. {life}",
         "The cost does not include the system prompt and the tool definitions, if the recording does not hold them.",
     ]
     if report.prunes:
@@ -355,9 +355,12 @@ def _native(report: ReplayReport) -> str:
         f"As compacted: its client compacted {times}. All prompts then cost {_money(report, native.cost)}, "
         f"{_money(report, native.summaries)} of it to write the summaries."
     )
+    if native.survival.needs and report.survival.needs:
+        held, managed = f"{native.survival.share:.1%}", f"{report.survival.share:.1%}"
+        said += f" Its windows still held {held} of what the agent needed later, the managed ones {managed}."
     if native.total:
-        said += f" The managed windows cost {cost.total / native.total:.2f} of that, with lost needs on both sides"
-        said += f" ({_money(report, cost.refetch)} and {_money(report, native.refetch)})."
+        said += f" With what it takes to fetch lost needs again ({_money(report, cost.refetch)} and "
+        said += f"{_money(report, native.refetch)}), the managed windows cost {cost.total / native.total:.2f} of that."
     if native.unreadable:
         said += f" {count(native.unreadable, 'summary is', 'summaries are')} encrypted, so the cost as compacted is too low."
     return said

@@ -76,13 +76,13 @@ def _install(*words: str) -> str:
 
 
 def _source() -> str:
-    """The file that this undrift was installed from, in a requirement; empty if it came from an index."""
+    """The file or folder that this undrift was installed from, in a requirement; empty if it came from an index."""
     try:
         found = json.loads(Distribution.from_name("undrift").read_text("direct_url.json") or "{}")
         url = str(found.get("url", ""))
     except (PackageNotFoundError, ValueError, AttributeError):
         return ""
-    return f" @ {url}" if url.startswith("file://") and url.endswith(".whl") else ""
+    return f" @ {url}" if url.startswith("file://") else ""
 
 
 def _packages(extra: str) -> list[str]:

@@ -114,7 +114,7 @@ class Reasons:
         detail, said = {**figures, **self._without_command}, []
         if ranges is not None:
             lines, stay = entry.content.count("\n") + 1, sum(end - start for start, end in ranges)
-            said.append(f"{stay:,} of {lines:,} lines stay, those that mention most of what nothing newer does")
+            said.append(f"{stay:,} of {lines:,} lines stay, those with the most names that no newer text has")
             detail["rows"] = [list(one) for one in ranges]
         if leaner is not None:
             said.append(f"without {', '.join(leaner.folded.what)}, so that less has to leave")
