@@ -113,7 +113,7 @@ demo: $(SELF)  ## replay a recorded session through the engine with a budget tha
 	@echo '+ undrift replay examples/demo-session.jsonl --budget $(DEMO_BUDGET) --home build/demo'
 	@$(VENV)/bin/undrift replay examples/demo-session.jsonl --budget $(DEMO_BUDGET) --home build/demo
 
-figures: $(SELF)  ## write README's measured figures from docs/figures.json; with DIR=FOLDER, measure them on your own recordings
+figures: $(SELF)  ## write the measured figures of README and docs from docs/figures.json; with DIR=FOLDER, measure them on your own recordings
 	@$(PY) -m bench.readme $(DIR)
 
 pictures: $(SELF) $(DEV)  ## draw the pictures of the documents again, from runs; with BROWSER=1 also README's, which needs a browser
@@ -363,9 +363,9 @@ lock: $(LOCK)  ## write requirements/*.txt again (UPGRADE=1 takes the newest rel
 secret-rules: $(RULES)  ## write the corpus of secret rules again, from the detector that requirements/rules.txt pins
 	$(RULES_PY) -m requirements.secret_rules
 
-clean:  ## remove everything that make created
+clean:  ## remove everything that make created, but the keys in deploy/secrets
 	rm -rf $(VENV) build dist .hypothesis .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .coverage
-	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	find . -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 help:  ## these lines
 	@grep -E '^[a-z-]+:.*  ## ' Makefile | sed -e 's/:.*  ## /\t/' | awk -F '\t' '{ printf "  make %-10s %s\n", $$1, $$2 }'

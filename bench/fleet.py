@@ -4,18 +4,19 @@
 - ``simulate IN.json --developers 100000 --sessions 20``: what so many need. ``--json`` prints all of it, hour by hour.
 - ``write``: the tables of docs/scale.md from docs/fleet.json.
 
-Law: no result stands here. A figure is measured, or it follows from `bench.fleet_model.ASSUMED`, which says where each is from.
+Law: no result stands here. A figure is measured, or it follows from `bench.fleet_assumed.ASSUMED`, which says where each is from.
 """
 
 import argparse
 import json
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.fleet_model import ASSUMED, ORDERS, simulate
+from bench.fleet_assumed import ASSUMED, ORDERS
+from bench.fleet_model import all_bytes, simulate
+from bench.marked import with_part
 
 __all__ = ["DEVELOPERS", "FILE", "PAGE", "SESSIONS", "main", "parts", "tables", "with_parts"]
 
@@ -127,8 +128,8 @@ _OF_A_SESSION: Sequence[tuple[str, Any]] = (
     ("decisions", lambda one: amount(one["decisions"])),
     ("content that left, raw", lambda one: amount(one["objects"]["raw_bytes"], "B")),
     ("the same, compressed and sealed", lambda one: amount(one["objects"]["bytes"], "B")),
-    ("all bytes on the server", lambda one: amount(_sum(one["bytes"]), "B")),
-    ("the same with the index of words", lambda one: amount(_sum(one["bytes_with_words"]), "B")),
+    ("all bytes on the server", lambda one: amount(all_bytes(one["bytes"]), "B")),
+    ("the same with the index of words", lambda one: amount(all_bytes(one["bytes_with_words"]), "B")),
     (
         "write-ahead log of the replay, with page images if a checkpoint fell into it",
         lambda one: amount(one["wal_bytes"], "B"),
@@ -143,10 +144,6 @@ _OF_A_SESSION: Sequence[tuple[str, Any]] = (
         lambda one: ", ".join(f"{each:.1f}" for each in one["round_trips"].values()),
     ),
 )
-
-
-def _sum(tables: Mapping[str, Mapping[str, float]]) -> float:
-    return sum(sum(one.values()) for one in tables.values())
 
 
 def _by_table(shape: Result) -> list[list[str]]:
@@ -273,8 +270,8 @@ def orders_part(found: Result) -> str:
     return _table(head, _rows(results))
 
 
-def default_part(found: Result) -> str:
-    """Write the main column beside its variants: the default budget, no affinity, a year kept."""
+def variants_part(found: Result) -> str:
+    """Write the main column beside its variants, each with one or two assumptions changed."""
     kinds: Sequence[tuple[str, str, Mapping[str, float]]] = (
         ("budget 40,000", "40000", {}),
         ("budget by default", "auto", {}),
@@ -300,7 +297,7 @@ def assumed_part(_: Result) -> str:
     return _table(["assumed", "value", "what it is"], rows)
 
 
-PARTS = {"measured": measured_part, "orders": orders_part, "variants": default_part, "assumed": assumed_part}
+PARTS = {"measured": measured_part, "orders": orders_part, "variants": variants_part, "assumed": assumed_part}
 
 
 def parts(found: Result) -> dict[str, str]:
@@ -311,14 +308,7 @@ def parts(found: Result) -> dict[str, str]:
 def with_parts(page: str, texts: Mapping[str, str]) -> str:
     """Return a page with each part between its markers. Raises ValueError: a marker is missing."""
     for name, text in texts.items():
-        page, count = re.subn(
-            rf"(<!-- fleet: {name} -->\n).*?(<!-- end -->)",
-            lambda found, text=text: f"{found[1]}{text}\n{found[2]}",  # type: ignore[misc]
-            page,
-            flags=re.DOTALL,
-        )
-        if count != 1:
-            raise ValueError(f"the page needs one part {name!r}: <!-- fleet: {name} -->, then <!-- end -->")
+        page = with_part(page, f"<!-- fleet: {name} -->", text)
     return page
 
 

@@ -4,168 +4,23 @@ Law: each figure is computed from a measurement, or from an entry of `ASSUMED`. 
 result. More developers never need less.
 """
 
-import heapq
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from random import Random
-from statistics import mean
 from typing import Any
 
-__all__ = ["ASSUMED", "DAY", "ORDERS", "Assumed", "Load", "assumptions", "simulate", "sojourns"]
+from bench.fleet_assumed import Values, assumptions, hours
+from bench.fleet_queues import Load, drawn, fewest, share_of, sojourns
 
-Values = Mapping[str, float]
+__all__ = ["all_bytes", "simulate"]
+
 Measured = Mapping[str, Any]
 
-ORDERS = tuple(10**power for power in range(1, 7))
-"""Developers of each column."""
-
 _GATEWAY_ARRIVALS, _SERVER_ARRIVALS, _HOUR_ARRIVALS = 6_000, 6_000, 1_500
-_LEAST_SHARE = 0.02
 _MS, _DAY_S, _MONTH_DAYS = 1e-3, 86_400.0, 30.0
 _LEAVES, _PARTITIONED = 4, ("operations", "segments", "originals")
-
-
-@dataclass(frozen=True, slots=True)
-class Assumed:
-    """An input that was not measured here. `why`: where it is from."""
-
-    value: float
-    unit: str
-    why: str
-
-
-ASSUMED: Mapping[str, Assumed] = {
-    "tokens_per_session": Assumed(150_000, "tokens", "the plan's session; figures of measured ones are scaled to it in proportion"),
-    "session_minutes": Assumed(30, "min", "how long a session is worked on"),
-    "idle_minutes": Assumed(30, "min", "how long a process keeps a session without requests"),
-    "peak_to_mean": Assumed(3.0, "x", "the busiest hour over the mean one"),
-    "with_affinity": Assumed(1, "", "1: a balancer sends a session to one process; 0: each turn meets one that does not know it, the worst case"),
-    "cold_opens": Assumed(0.1, "a session", "restarts, new versions and closed sessions, beside the first request"),
-    "searched_share": Assumed(1.0, "", "the share of sessions whose originals get the index of words"),
-    "words_growth": Assumed(0, "", "0: the index of words grows as the sample's; 1: as ten times the sample with the same words"),
-    "prepares": Assumed(1, "", "0: undrift_prepare=no, so that each statement is planned again"),
-    "kept_days": Assumed(30, "days", "how long a month's partitions stay; whole months are dropped"),
-    "projects_per_developer": Assumed(2, "", "whose memories a process holds for a developer; each holds its own index"),
-    "memories_per_project": Assumed(2_000, "", "what a project remembers"),
-    "developers_per_organisation": Assumed(1_000, "", "an organisation is closed in itself, so it can move to another server"),
-    "server_cores": Assumed(64, "cores", "of one database server"),
-    "server_bytes": Assumed(16e12, "B", "of one database server's disks"),
-    "server_wal_per_s": Assumed(200e6, "B/s", "of one database server, with its replica"),
-    "server_share": Assumed(0.5, "", "of a server's cores that commits and reads may fill; vacuum, backups and replicas need the rest"),
-    "gateway_share": Assumed(0.7, "", "of a gateway's core that requests may fill"),
-    "gateway_wait_ms": Assumed(250, "ms", "what waiting may add to 99 of 100 turns at the peak; an answer takes seconds"),
-    "server_wait_ms": Assumed(10, "ms", "the same for a statement of the server"),
-    "distance_ms": Assumed(1.0, "ms", "of a round trip between gateway and server"),
-    "sync_ms": Assumed(2.0, "ms", "a commit's wait for the disk, and for a replica that must have it"),
-    "connections_per_process": Assumed(16, "", "the default of undrift_connections"),
-    "most_connections": Assumed(500, "", "of one server, before a pooler stands in front of it"),
-    "copies": Assumed(2, "", "of the database: a primary and a standby"),
-    "vcpu_hour_usd": Assumed(0.04048, "USD", "list price of a vCPU of AWS Fargate, us-east-1, March 2026; an example"),
-    "gb_hour_usd": Assumed(0.004445, "USD", "list price of a GB of memory there"),
-    "block_gb_month_usd": Assumed(0.08, "USD", "list price of a GB of EBS gp3; an example"),
-    "object_gb_month_usd": Assumed(0.023, "USD", "list price of a GB of S3 Standard; an example"),
-    "object_put_usd": Assumed(0.000005, "USD", "list price of one write to S3; an example"),
-}  # fmt: skip
-"""Inputs that no run here can measure. Each can be set: ``--set NAME=VALUE``."""
-
-_WORKING_DAY = (
-    0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.2, 0.6, 1.6, 2.7, 3.0, 2.8, 1.6, 2.2, 2.8, 2.6, 1.8, 0.8, 0.4, 0.3, 0.2, 0.2, 0.1, 0.1,
-)  # fmt: skip
-DAY: Sequence[float] = tuple(hour / mean(_WORKING_DAY) for hour in _WORKING_DAY)
-"""Arrivals of each hour over the mean: a working day of one continent. Assumed; `peak_to_mean` stretches it."""
-
-
-def assumptions(changed: Values | None = None) -> dict[str, float]:
-    """Return all assumptions, some of them changed. Raises KeyError: one of these is unknown."""
-    made = {name: one.value for name, one in ASSUMED.items()}
-    for name, value in (changed or {}).items():
-        if name not in made:
-            raise KeyError(name)
-        made[name] = value
-    return made
-
-
-def hours(peak_to_mean: float) -> list[float]:
-    """Return the day's hours over their mean, the busiest of them `peak_to_mean`; none is below a hundredth."""
-    stretch = (peak_to_mean - 1) / (max(DAY) - 1)
-    return [max(0.01, 1 + stretch * (hour - 1)) for hour in DAY]
-
-
-# ----------------------------------------------------------------------------------------------------- the two queues
-
-
-@dataclass(frozen=True, slots=True)
-class Load:
-    """The jobs that come to some processors: `rate` jobs a second, each of a size in CPU milliseconds that `size` draws."""
-
-    rate: float
-    mean_ms: float
-    size: Callable[[Random], float]
-
-    @property
-    def busy(self) -> float:
-        """The processors that it fills."""
-        return self.rate * self.mean_ms * _MS
-
-
-def sojourns(load: Load, cores: int, arrivals: int, random: Random) -> list[float]:
-    """Return by how many milliseconds each job is done later than alone, sorted; the first tenth is not counted.
-
-    Events are arrivals and ends. Jobs share the processors evenly, as threads of a process and processes of a system do: of n
-    jobs each gets the share cores/n of a processor, at most one. Arrivals are a Poisson process.
-    """
-    if load.rate <= 0:
-        return [0.0]
-    now_ms, shared, gap_ms = 0.0, 0.0, 1_000 / load.rate
-    next_ms, left = random.expovariate(1) * gap_ms, arrivals
-    running: list[tuple[float, int]] = []  # by the shared time at which each is done
-    begun: dict[int, tuple[float, float]] = {}
-    late: dict[int, float] = {}
-    while left or running:
-        speed = min(1.0, cores / len(running)) if running else 1.0
-        done_ms = now_ms + (running[0][0] - shared) / speed if running else math.inf
-        if left and next_ms <= done_ms:
-            shared, now_ms = shared + (next_ms - now_ms) * speed, next_ms
-            number, size_ms = arrivals - left, load.size(random)
-            heapq.heappush(running, (shared + size_ms, number))
-            begun[number] = (now_ms, size_ms)
-            left, next_ms = left - 1, now_ms + random.expovariate(1) * gap_ms
-        else:
-            shared, now_ms = running[0][0], done_ms
-            _, number = heapq.heappop(running)
-            start_ms, size_ms = begun.pop(number)
-            late[number] = max(0.0, round(now_ms - start_ms - size_ms, 6))
-    return sorted(wait for number, wait in late.items() if number >= arrivals // 10)
-
-
-def _at(waits: Sequence[float], share: float) -> float:
-    return waits[min(len(waits) - 1, int(share * len(waits)))]
-
-
-def _drawn(
-    kinds: Sequence[tuple[float, float, Sequence[float]]], more_ms: float
-) -> tuple[float, Callable[[Random], float]]:
-    """Return the mean of a mix, and its draws: each kind has a weight, a mean and quantiles. Draws are scaled to the mean."""
-    weights = [weight for weight, _, _ in kinds]
-    whole = sum(weights)
-    average = sum(weight * value for weight, value, _ in kinds) / whole + more_ms
-
-    def draw(random: Random) -> float:
-        _, value, quantiles = random.choices(kinds, weights)[0]
-        if len(quantiles) < 2:
-            return value + more_ms
-        place = random.random() * (len(quantiles) - 1)
-        low = int(place)
-        drawn = quantiles[low] + (place - low) * (quantiles[low + 1] - quantiles[low])
-        between = mean([quantiles[0] / 2 + quantiles[-1] / 2, *quantiles[1:-1]])  # the mean of such draws, about
-        return value * drawn / between + more_ms if between > 0 else value + more_ms
-
-    return average, draw
-
-
-# --------------------------------------------------------------------------------------------------------- the figures
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +44,7 @@ class _Session:
 
 def _session(measured: Measured, shape: Measured, given: Values) -> _Session:
     scale = given["tokens_per_session"] / shape["tokens"]
-    plain, searched = (_all_bytes(shape[name]) for name in ("bytes", "bytes_with_words"))
+    plain, searched = (all_bytes(shape[name]) for name in ("bytes", "bytes_with_words"))
     prunes, others, wal = shape["prunes"] * scale, shape["other_commits"] * scale, measured["wal"]
     words = given["searched_share"] * scale
     return _Session(
@@ -222,7 +77,8 @@ def _grown(growth: Values, share: float) -> float:
     return 1 + share * (ratio - 1)
 
 
-def _all_bytes(tables: Mapping[str, Values]) -> float:
+def all_bytes(tables: Mapping[str, Values]) -> float:
+    """Return the bytes of all parts of all tables."""
     return sum(sum(sizes.values()) for sizes in tables.values())
 
 
@@ -236,7 +92,7 @@ def _gateway_load(measured: Measured, shape: Measured, one: _Session, sessions_p
     kinds.append((max(0.0, one.turns - sum(kind[0] for kind in kinds)), quiet["mean"], quiet["quantiles"]))
     http_ms = max(0.0, measured["served"]["turn_cpu_ms"] - measured["served"]["code_cpu_ms"])
     words_ms = shape["words"]["client_ms"] * given["searched_share"] * one.scale / one.turns
-    average, draw = _drawn(kinds, http_ms + words_ms)
+    average, draw = drawn(kinds, http_ms + words_ms)
     return Load(sessions_per_s * one.turns, average, draw)
 
 
@@ -281,19 +137,6 @@ def _months(given: Values) -> int:
     return math.ceil(given["kept_days"] / _MONTH_DAYS) + 1
 
 
-def _fewest(load: Load, share: float, most_ms: float, waits: Callable[[int], list[float]]) -> tuple[int, list[float]]:
-    """Return the fewest processors that are filled at most to a share, and with which 99 of 100 jobs wait at most so long.
-
-    `waits`: of each job, sorted, with so many processors.
-    """
-    while True:
-        cores = max(1, math.ceil(load.busy / share))
-        found = waits(cores)
-        if _at(found, 0.99) <= most_ms or share < _LEAST_SHARE:
-            return cores, found
-        share *= 0.9
-
-
 # -------------------------------------------------------------------------------------------------------------- fleet
 
 
@@ -320,13 +163,13 @@ def simulate(
     gateway = _gateway_load(measured, found, one, mean_per_s * peak, given)
     server = _server_load(measured, found, one, mean_per_s * peak, given)
     alone = _spread_over(gateway)
-    processes, waits = _fewest(
+    processes, waits = fewest(
         gateway,
         given["gateway_share"],
         given["gateway_wait_ms"],
         lambda count: sojourns(alone(count), 1, _GATEWAY_ARRIVALS, Random(seed)),
     )
-    cores, statements = _fewest(
+    cores, statements = fewest(
         server,
         given["server_share"],
         given["server_wait_ms"],
@@ -345,15 +188,15 @@ def simulate(
             "busy_cores_mean": gateway.busy / peak,
             "busy_cores_peak": gateway.busy,
             "cpu_ms_per_turn": gateway.mean_ms,
-            "wait_p50_ms": _at(waits, 0.5),
-            "wait_p99_ms": _at(waits, 0.99),
+            "wait_p50_ms": share_of(waits, 0.5),
+            "wait_p99_ms": share_of(waits, 0.99),
         },
         "server": {
             "cores": cores,
             "busy_cores_mean": server.busy / peak,
             "busy_cores_peak": server.busy,
-            "wait_p50_ms": _at(statements, 0.5),
-            "wait_p99_ms": _at(statements, 0.99),
+            "wait_p50_ms": share_of(statements, 0.5),
+            "wait_p99_ms": share_of(statements, 0.99),
             **servers,
         },
         "disk": disk,
@@ -523,7 +366,7 @@ def _by_hour(
             "hour": hour,
             "turns_per_s": gateway.rate * share,
             "gateway_busy": one.busy,
-            "gateway_wait_p99_ms": _at(waits, 0.99),
+            "gateway_wait_p99_ms": share_of(waits, 0.99),
             "server_busy": asked.busy / cores,
-            "server_wait_p99_ms": _at(statements, 0.99),
+            "server_wait_p99_ms": share_of(statements, 0.99),
         }

@@ -20,6 +20,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from bench import marked
 from bench.masking_cost import LOOP, alarms, cost
 
 __all__ = ["CANARIES", "CONTEXTS", "Canary", "Context", "GROUPS", "PAGE", "canaries", "figures", "hidden", "is_asked", "main", "measure", "missed", "part", "share", "table", "with_part", "worse"]  # fmt: skip
@@ -282,8 +283,7 @@ def part(found: dict[str, Any], misses: dict[str, list[str]]) -> str:
 
 def with_part(text: str, found: dict[str, Any], misses: dict[str, list[str]]) -> str:
     """Return the page with its part written from the figures."""
-    head, mark, rest = text.partition("<!-- figures: masking -->\n")
-    return f"{head}{mark}{part(found, misses)}\n{rest[rest.index('<!-- end -->') :]}"
+    return marked.with_part(text, "<!-- figures: masking -->", part(found, misses))
 
 
 # --- the command ---------------------------------------------------------------------------------------------------

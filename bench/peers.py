@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from bench.marked import with_part
 from undrift.bench.outcomes_report import outcomes_table
 from undrift.bench.peers_report import peers_tables
 
@@ -50,9 +51,7 @@ def largest_difference(first: dict[str, Any], second: dict[str, Any]) -> tuple[f
 
 
 def page(text: str, value: dict[str, Any]) -> str:
-    """Return the page with the tables of these figures between its marks."""
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
+    """Return the page with the tables of these figures between its marks. Raises ValueError: a mark is missing."""
     words = [
         f"Run on {value['date']} with Python {value['python']}: `{value['command']}`.",
         f"The second run differs by {value['difference']:.2%} at most.",
@@ -62,7 +61,7 @@ def page(text: str, value: dict[str, Any]) -> str:
         "",
         outcomes_table(value["outcomes"]),
     ]
-    return f"{before}{BEGIN}\n" + "\n".join(words).rstrip("\n") + f"\n{END}{after}"
+    return with_part(text, BEGIN, "\n".join(words).rstrip("\n"), END)
 
 
 def run(*words: str) -> dict[str, Any]:

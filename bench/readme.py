@@ -12,6 +12,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from bench.marked import with_part
 from undrift.bench.cost import AT_THE_CLIENTS_LIMIT
 from undrift.bench.cost import measure as priced
 from undrift.bench.drift import FRACTIONS, measure
@@ -218,12 +219,12 @@ WRITTEN = ("README.md", "docs/cost.md", "docs/figures.md", "docs/restore.md")
 def with_parts(text: str, told: Mapping[str, Any], page: str = "README.md") -> str:
     """Return the text of a page with each part written from the figures. `page`: where it stands, for its links."""
     for name, part in (PARTS | PAGES).items():
-        head, mark, rest = text.partition(f"<!-- figures: {name} -->\n")
-        if mark:
+        begin = f"<!-- figures: {name} -->"
+        if begin in text:
             written = part(told)
             if page.startswith("docs/"):
                 written = written.replace("](docs/", "](")
-            text = f"{head}{mark}{written}\n{rest[rest.index('<!-- end -->') :]}"
+            text = with_part(text, begin, written)
     return text
 
 

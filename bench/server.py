@@ -9,39 +9,47 @@ Law: what is claimed is a ratio of two figures of this run; client, server and o
 import argparse
 import itertools
 import json
-import os
 import pickle
 import sys
-import sysconfig
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, replace
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack, closing
 from multiprocessing import get_context
 from pathlib import Path
 from random import Random
 from statistics import median
-from typing import Any, NamedTuple
+from typing import Any
 
 import apsw
 import psycopg
 
 from bench.bytes import by_gateway, sessions_below
+from bench.commits import (
+    PROCESSES,
+    Change,
+    CommitOrder,
+    asking,
+    commit_often,
+    folders_below,
+    heard_commits,
+    home_at,
+    library_lines,
+    orders,
+    write,
+)
 from bench.figures import Claim, Figure, Report, ratio_claim
 from tests.postgres_server import PostgresServer
 from tests.proof.server_relay import relay_process
 from undrift import Session, Settings
 from undrift.core.text.refs import ref_of
-from undrift.stores.base import Context
-from undrift.stores.contract import Store
 from undrift.stores.opening import open_store
 from undrift.stores.sqlite import SqliteStore
 from undrift.values.scope import Scope
 from undrift.values.window import ContextEntry, Decision, Original
 
-__all__ = ["Change", "main", "measure", "recorded", "synthetic"]
+__all__ = ["main", "measure", "recorded", "synthetic"]
 
 CONNECTIONS = (1, 4, 16)
 LEAST = {1: 1.2, 4: 3.7, 16: 4.0}
@@ -49,7 +57,6 @@ LEAST = {1: 1.2, 4: 3.7, 16: 4.0}
 MOST_BYTES = 0.5
 MOST_TRIPS = 2.0
 MOST_STORED = 0.3
-_PROCESSES = 4
 _TRIP_S = 0.02
 """The distance of the far server. A busy machine hides a smaller one: a turn waits longer for a processor."""
 _ORIGINALS, _DECISIONS, _CONTENT_BYTES = 20.8, 24.6, 37_000
@@ -66,53 +73,18 @@ _SEGMENTS = "SELECT coalesce(sum(raw_bytes), 0)::bigint, coalesce(sum(octet_leng
 _SCHEMA = "bench"
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One commit: what is written, and of which session."""
-
-    session: str
-    kind: str
-    changes: list[Any]
-    payload: Mapping[str, Any] | None
-
-    def of(self, session: str) -> "Change":
-        """Return the same commit for another session."""
-        moved = [_moved(one, session) for one in self.changes]
-        return replace(self, session=session, changes=moved)
-
-
-def _moved(one: Any, session: str) -> Any:
-    if isinstance(one, Original):
-        return Original(ref_of(session, one.entry.id), session, one.source, one.entry)
-    if isinstance(one, Decision) and one.ref:
-        return replace(one, ref=ref_of(session, one.entry_id))
-    return one
-
-
 def recorded(folders: Iterable[str], most: int = _MOST_SESSIONS) -> list[Change]:
     """Return the commits of recorded sessions that pruned something."""
     found: list[Change] = []
-    before = SqliteStore.commit
-
-    def commit(
-        store: SqliteStore, context: Context, kind: str, changes: Sequence[Any] = (), *, payload: Any = None
-    ) -> int:
-        found.append(Change(context.scope.session, kind, list(changes), payload))
-        return before(store, context, kind, changes, payload=payload)
-
     sessions = dict(itertools.islice(sessions_below(folders).items(), most))
-    SqliteStore.commit = commit  # type: ignore[method-assign, assignment]
-    try:
-        with tempfile.TemporaryDirectory() as home:
-            by_gateway(sessions, Path(home))
-    finally:
-        SqliteStore.commit = before  # type: ignore[method-assign]
-    return [one for one in found if any(isinstance(each, Original) for each in one.changes)]
+    with heard_commits(SqliteStore, found), tempfile.TemporaryDirectory() as home:
+        by_gateway(sessions, Path(home))
+    return [one for one in found if one.is_prune]
 
 
 def synthetic(count: int) -> list[Change]:
     """Return prunes in the sizes of recorded ones, with texts of the standard library."""
-    random, lines = Random(3), _lines()
+    random, lines = Random(3), library_lines()
     found = []
     for number in range(count):
         originals = []
@@ -128,65 +100,16 @@ def synthetic(count: int) -> list[Change]:
     return found
 
 
-def _lines() -> list[str]:
-    folder = Path(sysconfig.get_path("stdlib"))
-    return [line for path in sorted(folder.glob("*.py")) for line in path.read_text(errors="replace").splitlines()]
-
-
-def write(store: Store, one: Change) -> None:
-    """Commit one change."""
-    store.commit(Context(Scope(one.session), time.time_ns() // 1_000_000), one.kind, one.changes, payload=one.payload)
-
-
 # ---------------------------------------------------------------------------------------------------- commits a second
-
-
-class Load(NamedTuple):
-    """The order to one process: write with so many threads, for so long, from a moment on."""
-
-    home: str
-    path: str
-    name: str
-    threads: int
-    seconds: float
-    start: float
-
-
-def load(order: Load) -> int:
-    """Commit as often as possible; return how often."""
-    changes: list[Change] = pickle.loads(Path(order.path).read_bytes())
-    with ExitStack() as stack:
-        stores = [stack.enter_context(open_store(order.home, Scope())) for _ in range(order.threads)]
-        for number, store in enumerate(stores):
-            write(store, Change(f"warm-{order.name}-{number}", "note", [], None))
-
-        def commits(number: int) -> int:
-            done = 0
-            for copy in itertools.count():
-                for one in [each.of(f"{order.name}-{number}-{copy}-{each.session}") for each in changes]:
-                    time.sleep(max(0.0, order.start - time.time()))
-                    if time.time() >= order.start + order.seconds:
-                        return done
-                    write(stores[number], one)
-                    done += 1
-            raise AssertionError("unreachable")
-
-        with ThreadPoolExecutor(order.threads) as pool:
-            return sum(pool.map(commits, range(order.threads)))
 
 
 def rates(report: Report, homes: Mapping[str, str], path: Path, *, rounds: int, seconds: float) -> None:
     """Measure commits a second of both sides, by connections."""
     samples: dict[tuple[str, int], list[float]] = {(name, count): [] for count in CONNECTIONS for name in homes}
-    with ProcessPoolExecutor(_PROCESSES, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(PROCESSES, mp_context=get_context("spawn")) as pool:
         for turn, count, (name, home) in itertools.product(range(rounds), CONNECTIONS, homes.items()):
-            processes = min(count, _PROCESSES)
-            start = time.time() + 2.5
-            orders = [
-                Load(home, str(path), f"{turn}-{count}-{number}", count // processes, seconds, start)
-                for number in range(processes)
-            ]
-            samples[name, count].append(sum(pool.map(load, orders)) / seconds)
+            whole = CommitOrder(home, str(path), f"{turn}-{count}", count, seconds, time.time() + 2.5)
+            samples[name, count].append(sum(done for done, _ in pool.map(commit_often, orders(whole))) / seconds)
     for count in CONNECTIONS:
         figures = [
             Figure(f"{name}: commits a second, {count} at once", "/s", tuple(samples[name, count])) for name in homes
@@ -204,25 +127,30 @@ def rates(report: Report, homes: Mapping[str, str], path: Path, *, rounds: int, 
 def sizes(report: Report, changes: Sequence[Change], folder: Path, server: PostgresServer, url: str) -> None:
     """Measure what a prune leaves on disk, without and with what a search needs; and the originals' share of their bytes."""
     home = folder / "sizes"
-    with open_store(home, Scope()) as file, open_store(url, Scope()) as store, _asking(server) as ask:
-        empty = _file_bytes(home), ask(_SIZES, _SCHEMA)
+    with open_store(home, Scope()) as file, open_store(url, Scope()) as store, asking(server) as ask:
+
+        def both() -> tuple[int, int]:
+            return _file_bytes(home), ask(_SIZES, _SCHEMA)[0][0]
+
+        empty = both()
         ask("CHECKPOINT")
-        started = ask("SELECT pg_current_wal_lsn()")
+        started = ask("SELECT pg_current_wal_lsn()")[0][0]
         for one in changes:
             write(file, one)
             write(store, one)
-        wal = ask("SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), %s)::bigint", started)
-        plain = _file_bytes(home) - empty[0], ask(_SIZES, _SCHEMA) - empty[1]
+        wal = ask("SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), %s)::bigint", started)[0][0]
+        plain = both()
         for each in (file, store):
             each.find("error")
         while file.pack(1 << 22):
             pass
-        searched = _file_bytes(home) - empty[0], ask(_SIZES, _SCHEMA) - empty[1]
+        searched = both()
         for table, size in table_bytes(server):
             report.figures.append(Figure(f"server: bytes of a prune in {table}", "B", (size / len(changes),)))
-        raw, stored, count = ask(_SEGMENTS.format(_SCHEMA))
+        raw, stored, count = ask(_SEGMENTS.format(_SCHEMA))[0]
         report.claims.append(Claim("content of a prune, bytes", raw / max(count, 1), "B"))
-    for name, (ours, theirs) in (("", plain), (", with what a search needs", searched)):
+    for name, now in (("", plain), (", with what a search needs", searched)):
+        ours, theirs = (size - before for size, before in zip(now, empty, strict=True))
         report.figures += [
             Figure(f"file: bytes of a prune{name}", "B", (ours / len(changes),)),
             Figure(f"server: bytes of a prune{name}", "B", (theirs / len(changes),)),
@@ -246,18 +174,6 @@ def _file_bytes(home: Path) -> int:
     with closing(apsw.Connection(str(home / "undrift.db"))) as connection:
         pages, free, size = (connection.pragma(name) for name in ("page_count", "freelist_count", "page_size"))
     return int((pages - free) * size)
-
-
-@contextmanager
-def _asking(server: PostgresServer) -> Iterator[Any]:
-    with psycopg.connect(server.url(), autocommit=True) as connection:
-
-        def ask(text: str, *values: Any) -> Any:
-            done = connection.execute(text, values or None)
-            row = done.fetchone() if done.description else None
-            return row[0] if row is not None and len(row) == 1 else row
-
-        yield ask
 
 
 # ------------------------------------------------------------------------------------------------------------- turns
@@ -307,7 +223,7 @@ def _median(report: Report, name: str) -> float:
 
 def _messages() -> Iterator[list[dict[str, Any]]]:
     """Yield the messages of each turn: a call of a tool and its result of 800 to 3,200 characters."""
-    random, lines = Random(1), _lines()
+    random, lines = Random(1), library_lines()
     yield [{"role": "user", "content": "Read the library and say what it does."}]
     for number in itertools.count():
         start = random.randrange(len(lines) - 100)
@@ -331,27 +247,27 @@ def measure(folders: Sequence[str] = (), *, is_short: bool = False) -> Report:
         report.skipped.append("recorded sessions: no folder was given, the texts are of the standard library")
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        stack.enter_context(_home_folder(folder))
+        stack.enter_context(folders_below(folder))
         server = stack.enter_context(PostgresServer.start(is_fast=False))
         socket = server.folder / f".s.PGSQL.{server.port}"
         near, far = (stack.enter_context(relay_process(socket, delay_s)) for delay_s in (0.0, _TRIP_S))
         path = folder / "changes"
         path.write_bytes(pickle.dumps(changes))
         _say(f"bytes of {len(changes)} prunes")
-        sizes(report, changes, folder, server, _url(server.url(), _SCHEMA))
+        sizes(report, changes, folder, server, home_at(server.url(), _SCHEMA))
         _say("turns")
         turns(
             report,
             {
                 "file": str(folder / "turns"),
-                "server": _url(_through(near), "turns"),
-                "server far away": _url(_through(far), "turns_far"),
-                "server with affinity": _url(_through(near), "turns_affine") + "&undrift_affinity=yes",
+                "server": home_at(_through(near), "turns"),
+                "server far away": home_at(_through(far), "turns_far"),
+                "server with affinity": home_at(_through(near), "turns_affine", affinity="yes"),
             },
             40 if is_short else 100,
         )
         _say("commits a second")
-        homes = {"file": str(folder / "rates"), "server": _url(server.url(), "rates")}
+        homes = {"file": str(folder / "rates"), "server": home_at(server.url(), "rates")}
         rates(report, homes, path, rounds=1 if is_short else 3, seconds=0.5 if is_short else 4.0)
     return report
 
@@ -362,22 +278,6 @@ def _say(what: str) -> None:
 
 def _through(port: int) -> str:
     return f"postgresql://postgres@127.0.0.1:{port}/postgres?sslmode=disable&gssencmode=disable"
-
-
-def _url(url: str, schema: str) -> str:
-    return f"{url}&undrift_schema={schema}"
-
-
-@contextmanager
-def _home_folder(folder: Path) -> Iterator[None]:
-    """Make the folders of homes on a server elsewhere than below the user's home."""
-    before = os.environ.get("HOME")
-    os.environ["HOME"] = str(folder)
-    try:
-        yield
-    finally:
-        if before is not None:
-            os.environ["HOME"] = before
 
 
 def main(arguments: list[str]) -> int:

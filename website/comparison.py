@@ -12,7 +12,7 @@ from typing import Any
 
 from website.stage import ROOT
 
-__all__ = ["PAGE", "main", "cells", "written"]
+__all__ = ["PAGE", "cells", "main", "written"]
 
 PAGE = ROOT / "docs" / "comparison.md"
 _OURS = {"measured": "measured here", "ours": "our page"}
@@ -45,17 +45,15 @@ def cells() -> Mapping[str, Any]:
 
 
 def written() -> str:
-    """Return the page. Raises ValueError: a cell has no evidence, or evidence that is not known."""
+    """Return the page. Raises ValueError: a tool has no cell for a question, or a cell has no evidence that is known."""
     table = cells()
+    questions = table["questions"]
+    for tool in table["tool"]:
+        if len(tool["cells"]) != len(questions):
+            raise ValueError(f"{tool['name']} has {len(tool['cells'])} cells for {len(questions)} questions")
     parts = [_INTRODUCTION, _tools(table["tool"])]
-    for number, question in enumerate(table["questions"]):
-        rows = [
-            f"| {tool['name']} | {_cell(tool['cells'][number], table['read'])} |"
-            for tool in table["tool"]
-            if len(tool["cells"]) == len(table["questions"])
-        ]
-        if len(rows) != len(table["tool"]):
-            raise ValueError(f"a tool has no cell for {question!r}")
+    for number, question in enumerate(questions):
+        rows = [f"| {tool['name']} | {_cell(tool['cells'][number], table['read'])} |" for tool in table["tool"]]
         parts.append(
             f"\n## {question[0].upper()}{question[1:]}\n| tool | answer | evidence |\n| --- | --- | --- |\n"
             + "\n".join(rows)

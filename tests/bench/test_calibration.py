@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from bench.calibration import LAWS, Answer, added_by, answers_in, main, sessions_below
+from bench.calibration import LAWS, added_by, main, sessions_below
+from bench.usage_records import Answer, answers_in
 from undrift.core.text.tokens import estimate
 
 SYSTEM_TOKENS = 20_000

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.fit_tokens import Counted, features, fit, main, module_text
+from bench.fit_tokens import Counted, fit, main
+from bench.token_shape import features, module_text
 from bench.token_texts import Entry, entries_of
 from undrift.core.text import token_weights
 from undrift.core.text.tokens import estimate

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from bench import fleet
-from bench.fleet_model import ASSUMED, ORDERS, Load, hours, simulate, sojourns
+from bench.fleet_assumed import ASSUMED, ORDERS, hours
+from bench.fleet_model import simulate
+from bench.fleet_queues import Load, sojourns
 from tests.long_form import IS_LONG
 from tests.stores.on_server import skip_without_server
 

@@ -75,7 +75,7 @@ def test_a_control_that_does_well_is_named_and_ends_the_command_with_1(folder: P
 
 
 def test_the_tables_name_what_was_not_run(folder: Path):
-    shown = measure(folder, PeersPlan(min_calls=20)).as_markdown()
+    shown = peers_tables(measure(folder, PeersPlan(min_calls=20)).as_value())
     assert "| budget | manager | survival (95%) |" in shown
     assert "NOT RUN: LangChain SummarizationMiddleware (langchain): needs a model" in shown
     assert "| Anthropic clear_tool_uses, simulated | clear_tool_uses_20250919 | by its documented rule" in shown
@@ -283,3 +283,12 @@ def test_the_page_holds_the_figures_of_its_json():
     assert page_of_peers.page(text, value) == text
     assert peers_tables(value["peers"]) in text
     assert value["difference"] <= page_of_peers.MOST_DIFFERENCE
+
+
+@pytest.mark.parametrize("mark", [page_of_peers.BEGIN, page_of_peers.END])
+def test_a_page_without_a_mark_is_refused_by_name(mark: str):
+    """A page that lost its first mark got the tables at its end, and kept the old ones."""
+    text = page_of_peers.PAGE.read_text(encoding="utf-8").replace(mark, "")
+    value = json.loads(page_of_peers.FIGURES.read_text(encoding="utf-8"))
+    with pytest.raises(ValueError, match="figures: written by `make peers`"):
+        page_of_peers.page(text, value)

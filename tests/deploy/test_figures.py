@@ -133,3 +133,19 @@ def test_each_alert_says_how_bad_it_is_and_what_to_look_at():
     for one in alerts:
         assert one["labels"]["severity"] in ("info", "warning", "critical")
         assert one["annotations"]["summary"].endswith(".")
+
+
+def test_a_member_over_its_rate_has_no_wrong_key(figures: str):
+    """The gateway of these figures refused one wrong key, and one request of a member."""
+    rules = yaml.safe_load((FILES / "alerts.yaml").read_text(encoding="utf-8"))
+    alerts = {rule["alert"]: rule["expr"] for group in rules["groups"] for rule in group["rules"]}
+    counted, _, taken = alerts["UndriftWrongKeys"].rpartition(" > ")[0].partition(" - ")
+    assert summed(counted, figures) == 2
+    assert summed(counted, figures) - summed(taken, figures) == 1
+
+
+def summed(expression: str, figures: str) -> int:
+    """The sum over a gateway's figures that an expression asks for."""
+    ((name, selector),) = SELECTOR.findall(expression) or [("none", "")]
+    wanted = f"(?:{selector.partition('=~')[2][1:-1]})" if selector else ""
+    return sum(map(int, re.findall(rf'^{name}\{{.*"{wanted}.*\}} (\d+)$', figures, re.MULTILINE)))

@@ -136,3 +136,10 @@ def test_a_cell_without_evidence_is_refused(cell: list[str], monkeypatch: pytest
     monkeypatch.setattr(comparison, "cells", lambda: table)
     with pytest.raises((KeyError, ValueError)):
         comparison.written()
+
+
+def test_a_tool_without_a_cell_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    tools = [{"name": name, "is": "b", "cells": [["", "not checked"]] * count} for name, count in (("a", 2), ("c", 1))]
+    monkeypatch.setattr(comparison, "cells", lambda: {"questions": ["q", "r"], "read": {}, "tool": tools})
+    with pytest.raises(ValueError, match="c has 1 cells for 2 questions"):
+        comparison.written()

@@ -6,17 +6,18 @@ are compared. The same runs give the same figures.
 
 import json
 import math
-import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from statistics import fmean
 from typing import Any, TypeVar
 
+from undrift.bench.resampling import interval
+
 __all__ = ["JudgedRun", "OutcomesReport", "outcomes_table"]
 
 T = TypeVar("T")
-_DRAWS, _SEED = 5_000, 17
+_DRAWS = 5_000
 _PLACES = 4
 _LEAST = 10
 """Runs of each outcome: with fewer, an interval says nothing."""
@@ -133,13 +134,8 @@ def _mean_difference(tasks: Sequence[Sequence[tuple[float, bool]]]) -> float | N
 
 def _with_interval(given: Sequence[T], figure: Callable[[Sequence[T]], float | None]) -> list[float] | None:
     """Return a figure and the bounds of its 95% interval."""
-    value = figure(given)
-    if value is None:
-        return None
-    drawing = random.Random(_SEED)
-    drawn = [one for _ in range(_DRAWS) if (one := figure(drawing.choices(given, k=len(given)))) is not None]
-    drawn.sort()
-    return [round(one, _PLACES) for one in (value, *(drawn[round(q * (len(drawn) - 1))] for q in (0.025, 0.975)))]
+    value, bounds = figure(given), interval(given, figure, draws=_DRAWS)
+    return None if value is None or bounds is None else [round(one, _PLACES) for one in (value, *bounds)]
 
 
 def _cells(name: str, row: Mapping[str, Any]) -> str:

@@ -122,7 +122,7 @@ def measure(
     )
     for path, runs in _each(partial(_session, plan=plan), paths, jobs):
         progress(path.name)
-        report.add(path.name, runs)
+        report.add(runs)
     for path, judged in _each(partial(_compactions, plan=plan), paths, jobs):
         progress(f"the compactions of {path.name}")
         report.compactions += judged

@@ -4,8 +4,6 @@ Law: nothing is rounded before the last moment. A control that did not fail as i
 not run is named with the reason.
 """
 
-import json
-import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,6 +13,7 @@ from undrift.bench.managers import WindowManager
 from undrift.bench.managers.ceilings import CLAIRVOYANT, LEGAL_CLAIRVOYANT
 from undrift.bench.managers.controls import BAG, ECHO, SOUP, TAIL
 from undrift.bench.peers_talk import TalkQuestions
+from undrift.bench.resampling import interval
 from undrift.bench.restore_report import JudgedCompaction, interval_of
 from undrift.core.autopsy.survival import SurvivalCount
 
@@ -24,7 +23,7 @@ _PLACES = 6
 _CLOSE = 0.02
 """How much more than the plain tail a bag of names may hold: its window ends elsewhere, so a few needs fall otherwise."""
 
-_DRAWS, _SEED = 2_000, 17
+_DRAWS = 2_000
 
 _NATIVE = {"summary": "the client's summary, as recorded", "today": "the same and files, as a client of today"}
 _OURS = {"restore": "undrift's restore text", "tail": "the newest tokens", "bag": "control: names alone"}
@@ -63,7 +62,7 @@ class PeersReport:
     _talks: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
     _questions: int = 0
 
-    def add(self, _: str, runs: Mapping[tuple[float, str], PeerRun | str]) -> None:
+    def add(self, runs: Mapping[tuple[float, str], PeerRun | str]) -> None:
         """Add what the managers did in one session; one that broke in any has no row."""
         for (fraction, name), found in runs.items():
             if isinstance(found, str):
@@ -122,19 +121,11 @@ class PeersReport:
 
     def controls(self) -> list[tuple[str, bool]]:
         """Return what must be true of the controls and the ceilings, and whether it is."""
-        found = []
-        rows = self.windows()
-        for fraction in self._runs:
-            of = {row["system"]: row for row in rows if row["budget"] == fraction}
-            found += [(f"at {fraction:g}, {words}", held) for words, held in _controls(of)]
-        names_alone = [one for one in self.restored() if one["text"] == _OURS["bag"]]
-        nothing = all(
-            one.get(word, {"mean": 0})["mean"] == 0 for one in names_alone for word in ("identifiers", "lines")
-        )
-        return [*found, ("names alone hold nothing at a compaction", nothing)]
+        return list(_held(self.windows(), self.restored()))
 
     def as_value(self) -> dict[str, Any]:
         """Return what the JSON holds."""
+        windows, restored = self.windows(), self.restored()
         return {
             "sessions": list(self.sessions),
             "of_sessions": self.of_sessions,
@@ -142,28 +133,30 @@ class PeersReport:
             "managers": [
                 {"name": m.name, "package": m.package, "version": m.version, "how": m.how} for m in self.managers
             ],
-            "windows": self.windows(),
+            "windows": windows,
             "compactions": len(self.compactions),
-            "restored": self.restored(),
+            "restored": restored,
             "talks": self.talked(),
-            "controls": [{"must_be": words, "is": held} for words, held in self.controls()],
+            "controls": [{"must_be": words, "is": held} for words, held in _held(windows, restored)],
             "failed": dict(self.failed),
             "not_run": list(self.not_run),
             "absent": list(self.absent),
         }
 
-    def as_json(self) -> str:
-        """Return one JSON object."""
-        return json.dumps(self.as_value(), indent=1, ensure_ascii=False) + "\n"
-
-    def as_markdown(self) -> str:
-        """Return the tables."""
-        return peers_tables(self.as_value())
-
 
 def peers_tables(value: Mapping[str, Any]) -> str:
     """Write figures as Markdown. `value`: as `PeersReport.as_value` gives it."""
     return "\n".join(_lines(value))
+
+
+def _held(windows: Sequence[Mapping[str, Any]], restored: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, bool]]:
+    """Yield each law of the controls and the ceilings, and whether these rows keep it."""
+    for fraction in dict.fromkeys(row["budget"] for row in windows):
+        of = {row["system"]: row for row in windows if row["budget"] == fraction}
+        yield from ((f"at {fraction:g}, {words}", held) for words, held in _controls(of))
+    names_alone = [one for one in restored if one["text"] == _OURS["bag"]]
+    nothing = all(one.get(word, {"mean": 0})["mean"] == 0 for one in names_alone for word in ("identifiers", "lines"))
+    yield "names alone hold nothing at a compaction", nothing
 
 
 def _controls(of: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, bool]]:
@@ -189,16 +182,15 @@ def _refused(row: Mapping[str, Any]) -> int:
 
 
 def _interval(held: Sequence[SurvivalCount]) -> list[float] | None:
-    """Return the 95% interval of the survival of all needs: the sessions are drawn again with replacement."""
-    drawing = random.Random(_SEED)
+    """Return the 95% interval of the survival of all needs: the sessions are drawn again."""
     counts = [(one.identifiers_held + one.lines_held, one.needs) for one in held]
-    shares = []
-    for _ in range(_DRAWS):
-        drawn = drawing.choices(counts, k=len(counts))
-        if needs := sum(all_ for _, all_ in drawn):
-            shares.append(sum(kept for kept, _ in drawn) / needs)
-    shares.sort()
-    return [round(shares[round(q * (len(shares) - 1))], _PLACES) for q in (0.025, 0.975)] if shares else None
+    bounds = interval(counts, _share, draws=_DRAWS)
+    return bounds and [round(one, _PLACES) for one in bounds]
+
+
+def _share(counts: Sequence[tuple[int, int]]) -> float | None:
+    needs = sum(all_ for _, all_ in counts)
+    return sum(kept for kept, _ in counts) / needs if needs else None
 
 
 def _restored(found: Sequence[JudgedCompaction], name: str, size: int) -> dict[str, Any]:

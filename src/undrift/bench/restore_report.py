@@ -5,17 +5,17 @@ compactions again; the share of all needs together stands beside it. The same co
 """
 
 import json
-import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, product
 from typing import Any
 
+from undrift.bench.resampling import interval
+
 __all__ = ["JudgedCompaction", "KINDS", "RestoreReport", "figures_of", "interval_of", "restore_tables"]
 
 KINDS = ("identifiers", "lines")
 _DRAWS = 10_000
-_SEED = 17
 _WRITTEN, _READ = 1.25, 0.1
 """The price of a token written to the provider's cache and of one read from it, as shares of a plain one."""
 
@@ -252,14 +252,14 @@ def _price(tokens: int, turns: int) -> float:
 
 def interval_of(shares: Sequence[float | None]) -> tuple[float, float]:
     """Return the 95% interval of the mean share; the compactions are drawn again with replacement."""
-    drawing = random.Random(_SEED)
-    means = []
-    for _ in range(_DRAWS):
-        drawn = [share for share in drawing.choices(shares, k=len(shares)) if share is not None]
-        if drawn:
-            means.append(sum(drawn) / len(drawn))
-    means.sort()
-    return means[round(0.025 * (len(means) - 1))], means[round(0.975 * (len(means) - 1))]
+    bounds = interval(shares, _mean_known, draws=_DRAWS)
+    assert bounds is not None, "no share is known"
+    return bounds
+
+
+def _mean_known(shares: Sequence[float | None]) -> float | None:
+    known = [share for share in shares if share is not None]
+    return sum(known) / len(known) if known else None
 
 
 def _grouped(found: Iterable[JudgedCompaction], key: Callable[[JudgedCompaction], str]) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """``undrift bench peers``: context managers side by side on recorded sessions."""
 
+import json
 import sys
 from pathlib import Path
 
@@ -53,10 +54,11 @@ def peers_command(
     undrift bench peers sessions --min-calls 0
     """
     from undrift.bench.peers import FRACTIONS, PeersPlan, measure
+    from undrift.bench.peers_report import peers_tables
 
     plan = PeersPlan(talks, fractions or FRACTIONS, min_calls, sample, yours)
-    report = measure(folder, plan, jobs=jobs, progress=lambda line: note(f"measured {safe(line)}"))
-    click.echo(report.as_json() if as_json else report.as_markdown(), nl=False)
+    value = measure(folder, plan, jobs=jobs, progress=lambda line: note(f"measured {safe(line)}")).as_value()
+    click.echo(json.dumps(value, indent=1, ensure_ascii=False) + "\n" if as_json else peers_tables(value), nl=False)
     sys.stdout.flush()
-    if not all(held for _, held in report.controls()):
+    if not all(one["is"] for one in value["controls"]):
         raise click.exceptions.Exit(1)
