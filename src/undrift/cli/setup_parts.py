@@ -17,7 +17,18 @@ from undrift.errors import UndriftError
 from undrift.stores.service import load
 from undrift.values.extras import command_for
 
-__all__ = ["FoundClient", "Offer", "PARTS", "Part", "entry_of", "find_clients", "home_of", "looked_for", "offers"]
+__all__ = [
+    "FoundClient",
+    "Offer",
+    "PARTS",
+    "Part",
+    "entry_of",
+    "find_clients",
+    "home_of",
+    "is_set_up",
+    "looked_for",
+    "offers",
+]
 
 Part = Literal["hooks", "recall", "mcp", "gateway"]
 
