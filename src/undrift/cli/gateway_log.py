@@ -4,7 +4,7 @@ import logging
 
 from undrift.cli.show import safe
 
-__all__ = ["LOOPBACK", "JsonLine", "log_to"]
+__all__ = ["JsonLine", "LOOPBACK", "log_to"]
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
