@@ -20,7 +20,7 @@ from undrift.stores import faults, files
 from undrift.stores.base import Counts
 from undrift.stores.postgres import schema
 from undrift.stores.postgres.address import ServerAddress, is_address
-from undrift.stores.postgres.connection import connected
+from undrift.stores.postgres.connection import connected, set_path
 from undrift.stores.postgres.steps import FUNCTIONS, STEPS, TABLES
 
 __all__ = ["back_up", "restore_backup"]
@@ -50,7 +50,7 @@ def back_up(home: str | os.PathLike[str], target: str | os.PathLike[str]) -> Cou
                 raise StoreError(f"{ServerAddress.parsed(home)}: there is no store in schema {name}")
             with connection.transaction():
                 connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-                connection.execute(sql.SQL("SET LOCAL search_path TO {}").format(sql.Identifier(name)))
+                set_path(connection, name)
                 counts = _counted(connection)
                 draft = path.with_name(f"{path.name}.{os.getpid()}.part")
                 try:
@@ -84,7 +84,7 @@ def restore_backup(source: str | os.PathLike[str], home: str | os.PathLike[str])
             with connection.transaction():
                 kept = _set_aside(connection, name)
                 schema.migrate(connection, name, STEPS[: head["version"]])
-                connection.execute(sql.SQL("SET LOCAL search_path TO {}").format(sql.Identifier(name)))
+                set_path(connection, name)
                 for month in head["months"]:
                     connection.execute("SELECT ensure_month(%s::date)", (month,))
                 _read(connection, path)

@@ -76,7 +76,6 @@ class _Held(DatabaseServer):
 
     def __init__(self, home: Home, connection: psycopg.Connection[Any]) -> None:
         self.address = home.server.address
-        self.calls = 0
         self._caller = home.caller
         self._held = connection
 
