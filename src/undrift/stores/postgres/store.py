@@ -21,7 +21,7 @@ from undrift.stores.facts import fact_from
 from undrift.stores.operations import operation_row
 from undrift.stores.postgres import integrity, listing, memory_log, readings
 from undrift.stores.postgres import marks as marks_table
-from undrift.stores.postgres.changes import Additions, additions
+from undrift.stores.postgres.changes import Additions, additions, checked
 from undrift.stores.postgres.connection import StaleState, UnknownOutcome
 from undrift.stores.postgres.documents import ServerDocuments
 from undrift.stores.postgres.events import Kind, LoggedEvent
@@ -84,11 +84,11 @@ class PostgresStore(ServerOriginals, ServerPurge, Closing):
     ) -> int:
         session_id = context.scope.session
         check_scope(self.scope, context.scope)
-        text = operation_row(session_id, kind, context.at_ms, payload)[4]
+        text, ready = operation_row(session_id, kind, context.at_ms, payload)[4], checked(session_id, changes)
 
         def new(home: Home, state: SessionState) -> Append:
             _check_since(state, context.based_on)
-            return _append(home, kind, context.at_ms, text, additions(state, changes))
+            return _append(home, kind, context.at_ms, text, additions(state, ready))
 
         return self._append(session_id, new)
 
@@ -142,11 +142,11 @@ class PostgresStore(ServerOriginals, ServerPurge, Closing):
     ) -> Moved:
         session_id = context.scope.session
         check_scope(self.scope, context.scope)
-        text = operation_row(session_id, kind, context.at_ms, payload)[4]
+        text, ready = operation_row(session_id, kind, context.at_ms, payload)[4], checked(session_id, changes)
         counts: list[tuple[dict[str, int], dict[str, int]]] = []
 
         def new(home: Home, state: SessionState) -> Append:
-            made = additions(state, changes)
+            made = additions(state, ready)
             settled = memory_log.settled(home, state.number, state.rewinds(), state.last_seq + 1, then)
             closed, opened = state.moved(then)
             counts[:] = [({**closed, **_counted(settled.closed)}, {**opened, **_counted(settled.opened)})]
@@ -275,7 +275,7 @@ class PostgresStore(ServerOriginals, ServerPurge, Closing):
         return int(home.server.read(home.caller, (_TOP_SEQ, (home.project,)))[0][0][0])
 
     def ratings(self, most: int) -> list[tuple[int, int]]:
-        return listing.ratings(self._home, self._sessions, most)
+        return listing.ratings(self._home, most)
 
     def _clock_of(self, session_id: str, seq: int) -> int:
         with self._sessions.read(session_id) as state:
