@@ -19,7 +19,6 @@ from undrift.stores.table import Table, Writing
 __all__ = ["PreparedRuns", "RUN_COLUMNS", "RUN_SESSION", "TABLE", "create", "find", "run_from", "run_row"]
 
 RUN_COLUMNS = "number, record_sha256, CAST(session_id AS BLOB), CAST(name AS BLOB), CAST(record AS BLOB)"
-RUN_SESSION = DOCUMENT_SESSION = 2
 RUN_SESSION = 2
 """The session's index in the columns."""
 

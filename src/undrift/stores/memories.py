@@ -49,6 +49,7 @@ _IN_COLUMNS = frozenset({"id", "scope"})
 _OFTEN_EMPTY = frozenset(
     {"contradiction_rule", "pinned", "source", "speaker", "agent", "session_id", "slots", "metadata"}
 )
+"""Fields of a record that are left out when they are empty. The defaults say the same, and the record is half as long."""
 
 _CREATE = """
 CREATE TABLE memories(

@@ -76,4 +76,5 @@ def open_store(
         StoreVersionError: It was written by a newer undrift; it was not changed.
         StoreCorrupt: It is damaged; it was not changed.
     """
-    return engine_of(home).open(home_path(home), scope, create=create, busy_timeout_ms=busy_timeout_ms)
+    path = home_path(home)
+    return engine_of(path).open(path, scope, create=create, busy_timeout_ms=busy_timeout_ms)

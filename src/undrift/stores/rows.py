@@ -49,9 +49,6 @@ FORGED = (AttributeError, InputError, RecursionError, TypeError, ValueError)
 """The errors of a record that matches its hash and is not ours, as in a forged backup."""
 
 
-"""Fields of a memory's record that are left out when they are empty. The defaults say the same, and the record is half as long."""
-
-
 def raw(text: str) -> bytes:
     """Return a string as bytes; lone surrogates, which JSON allows, survive."""
     return text.encode() if text.isascii() else text.encode("utf-8", "surrogatepass")

@@ -1,8 +1,7 @@
 """The full-text index of removed originals: which words are in which. It can be deleted and rebuilt at any time.
 
 Law: knows only the tables of step 1 and its own; raises only `apsw.Error`. The index holds words, neither texts nor places:
-it takes a fifth of the bytes. Phrases, snippets and
-scores come from the texts (`matching`).
+it takes a fifth of the bytes. Phrases, snippets and scores come from the texts (`matching`).
 """
 
 import json

@@ -12,7 +12,7 @@ from tests.stores.on_server import address_of, skip_without_server
 from undrift.errors import RecallError, StoreError
 from undrift.stores.base import Context
 from undrift.stores.memory_values import MemoryLine, MemoryLines, MemoryUpdate, Viewer
-from undrift.values.memory import MemoryEntry
+from undrift.values.memory import MemoryEntry, Slot
 from undrift.values.scope import Scope
 
 if TYPE_CHECKING:  # the driver is an extra
@@ -117,6 +117,30 @@ def test_a_read_of_what_another_person_wrote_is_noted_and_an_own_one_is_not(
         bob.memories.by_id(["m"])
         (line,) = people.audit()
     assert (line.reader, line.person, line.project, line.what, line.names) == ("bob", "ann", "shop", "memory", ("m",))
+
+
+@pytest.mark.parametrize("seq", [None, 1])
+def test_a_read_by_what_a_memory_states_is_noted_once(
+    address: str, ann: "PostgresStore", bob: "PostgresStore", seq: int | None
+):
+    from undrift.stores.postgres.people import ServerPeople
+
+    slots = (Slot("app", "port", "", "8080"), Slot("app", "host", "", "db-2"))
+    written = remember(ann, "m", "the port is 8080", slots=slots)
+    remember(bob, "own", "the port is 9090", slots=(Slot("app", "port", "", "9090"),))
+    bob.commit(Context(bob.scope.of("t"), 2), "turn", [])
+    viewer = Viewer("main", "t", seq)
+    with ServerPeople(address) as people:
+        noted = len(people.audit())
+        read = bob.memories.by_slot([("port", "app"), ("host", "app")], viewer)
+        assert written in read
+        lines = people.audit()
+        assert len(lines) == noted + 1
+        assert (lines[0].reader, lines[0].person, lines[0].names) == ("bob", "ann", ("m",))
+        bob.memories.by_relation(["host"], viewer)
+        assert len(people.audit()) == noted + 2
+        ann.memories.by_slot([("host", "app")], Viewer("main", "s"))
+        assert len(people.audit()) == noted + 2
 
 
 def test_who_destroys_the_organisations_key_has_destroyed_its_records(address: str, ann: "PostgresStore"):

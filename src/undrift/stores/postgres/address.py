@@ -4,8 +4,9 @@ Law: a password is never shown. Parameters of ours begin with ``undrift_``; all 
 """
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
+from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
 from undrift.errors import InputError
 from undrift.values.scope import LOCAL, Scope
@@ -44,10 +45,9 @@ class ServerAddress:
     @classmethod
     def parsed(cls, home: str | os.PathLike[str]) -> "ServerAddress":
         """Read an address. Raises InputError: a parameter of ours is unknown or has a wrong value."""
-        parts = urlsplit(os.fspath(home))
-        given = parse_qsl(parts.query, keep_blank_values=True)
-        ours = {name.removeprefix(_OURS): value for name, value in given if name.startswith(_OURS)}
-        url = urlunsplit(parts._replace(query=urlencode([one for one in given if not one[0].startswith(_OURS)])))
+        parts, given = _split(home)
+        ours = {name.removeprefix(_OURS): value for name, value, _ in given if name.startswith(_OURS)}
+        url = _with_query(parts, (as_given for name, _, as_given in given if not name.startswith(_OURS)))
         names = {name: ours.pop(name, LOCAL) or LOCAL for name in ("organisation", "person", "project")}
         flags = {
             name: _flag(name, ours.pop(name, default)) for name, default in (("affinity", "no"), ("prepare", "yes"))
@@ -70,10 +70,8 @@ class ServerAddress:
 
     def __str__(self) -> str:
         """The address for people: without a password and without parameters."""
-        parts = urlsplit(self.url)
-        host = f"{parts.hostname or ''}{f':{parts.port}' if parts.port else ''}"
-        user = f"{parts.username}@" if parts.username else ""
-        return f"postgresql://{user}{host}{parts.path}"
+        parts, _ = _split(self.url)
+        return f"postgresql://{_without_password(parts.netloc)}{parts.path}"
 
 
 def _flag(name: str, value: str) -> bool:
@@ -84,22 +82,36 @@ def _flag(name: str, value: str) -> bool:
 
 def with_owner(home: str | os.PathLike[str], owner: Scope) -> str:
     """Return an address that means the records of one person of an organisation."""
-    parts = urlsplit(os.fspath(home))
+    parts, given = _split(home)
     names = {f"{_OURS}organisation": owner.organisation, f"{_OURS}person": owner.person}
-    kept = [
-        one for one in parse_qsl(parts.query, keep_blank_values=True) if one[0] not in names or names[one[0]] == LOCAL
-    ]
-    given = [one for one in names.items() if one[1] != LOCAL]
-    return urlunsplit(parts._replace(query=urlencode([*kept, *given], quote_via=quote)))
+    kept = [as_given for name, _, as_given in given if names.get(name, LOCAL) == LOCAL]
+    new = [urlencode([one], quote_via=quote) for one in names.items() if one[1] != LOCAL]
+    return _with_query(parts, [*kept, *new])
 
 
 def without_password(home: str | os.PathLike[str]) -> str:
     """Return an address that can be shown and used again: all of it but the password."""
-    parts = urlsplit(os.fspath(home))
-    name, _, host = parts.netloc.rpartition("@")
+    parts, given = _split(home)
+    shown = parts._replace(netloc=_without_password(parts.netloc))
+    return _with_query(shown, (as_given for name, _, as_given in given if name != "password"))
+
+
+def _split(home: str | os.PathLike[str]) -> tuple[SplitResult, list[tuple[str, str, str]]]:
+    """Return the parts of an address, and its parameters: name, value, and both as they were given."""
+    parts = urlsplit(os.fspath(home), allow_fragments=False)
+    given = [one for one in parts.query.split("&") if one]
+    return parts, [(*parse_qsl(one, keep_blank_values=True)[0], one) for one in given]
+
+
+def _with_query(parts: SplitResult, given: Iterable[str]) -> str:
+    """Return an address with these parameters; none is encoded again, because the driver does not read ``+`` as a space."""
+    return urlunsplit(parts._replace(query="&".join(given)))
+
+
+def _without_password(place: str) -> str:
+    name, _, host = place.rpartition("@")
     user = name.partition(":")[0]
-    query = [one for one in parse_qsl(parts.query, keep_blank_values=True) if one[0] != "password"]
-    return urlunsplit(parts._replace(netloc=f"{user}@{host}" if user else host, query=urlencode(query, safe="/:")))
+    return f"{user}@{host}" if user else host
 
 
 def is_address(home: str | os.PathLike[str]) -> bool:

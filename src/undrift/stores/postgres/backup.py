@@ -1,23 +1,26 @@
 """A backup of a whole schema as one file: each table as the server copies it, at one moment."""
 
+import gzip
 import io
 import json
 import os
 import tarfile
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import psycopg
 from psycopg import sql
 
-from undrift.errors import InputError, StoreError
+from undrift.errors import InputError, StoreCorrupt, StoreError
+from undrift.stores import faults, files
 from undrift.stores.base import Counts
 from undrift.stores.postgres import schema
 from undrift.stores.postgres.address import ServerAddress, is_address
-from undrift.stores.postgres.connection import connected
+from undrift.stores.postgres.connection import connected, set_path
 from undrift.stores.postgres.steps import FUNCTIONS, STEPS, TABLES
 
 __all__ = ["back_up", "restore_backup"]
@@ -28,39 +31,46 @@ _SEQUENCES = """SELECT t.relname, a.attname, pg_get_serial_sequence(quote_ident(
     FROM pg_class t JOIN pg_namespace n ON n.oid = t.relnamespace JOIN pg_attribute a ON a.attrelid = t.oid
     WHERE n.nspname = %s AND a.attidentity <> '' ORDER BY 1"""
 _SPOOLED_BYTES = 32 << 20
+_PREFIX_BYTES = 40
+"""The part of a schema's name that its old one keeps: the server cuts a name at 63 bytes, and its number would go."""
 
 
 def back_up(home: str | os.PathLike[str], target: str | os.PathLike[str]) -> Counts:
     """Copy a schema into one file while it is in use; the keys of organisations are in it, wrapped as they are there.
 
-    Raises InputError: something else than an earlier backup has that name. Raises StoreError: there is no store.
+    Raises InputError: something else than an earlier backup has that name. Raises StoreError: there is no store, or the
+    system refuses; then what had that name is as it was.
     """
     path = Path(target)
-    if path.exists() and _head(path) is None:
-        raise InputError(f"{path}: something else than a backup has this name; choose another")
-    with _schema(home) as (connection, name):
-        if not schema.is_there(connection, name):
-            raise StoreError(f"{ServerAddress.parsed(home)}: there is no store in schema {name}")
-        with connection.transaction():
-            connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-            connection.execute(sql.SQL("SET LOCAL search_path TO {}").format(sql.Identifier(name)))
-            counts = _counted(connection)
-            draft = path.with_name(f"{path.name}.{os.getpid()}.part")
-            try:
-                _write(connection, draft, name)
-                with draft.open("rb") as written:
-                    os.fsync(written.fileno())
-                draft.replace(path)
-            finally:
-                with suppress(FileNotFoundError):
-                    draft.unlink()
-    return Counts(*counts, size_bytes=path.stat().st_size)
+    with _as_store_errors(path):
+        if path.exists() and _head(path) is None:
+            raise InputError(f"{path}: something else than a backup has this name; choose another")
+        with _schema(home) as (connection, name):
+            if not schema.is_there(connection, name):
+                raise StoreError(f"{ServerAddress.parsed(home)}: there is no store in schema {name}")
+            with connection.transaction():
+                connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+                set_path(connection, name)
+                counts = _counted(connection)
+                draft = path.with_name(f"{path.name}.{os.getpid()}.part")
+                try:
+                    _write(connection, draft, name)
+                    with draft.open("rb") as written:
+                        os.fsync(written.fileno())
+                    draft.replace(path)
+                    files.sync_folder(path.parent)
+                finally:
+                    draft.unlink(missing_ok=True)
+        return Counts(*counts, size_bytes=path.stat().st_size)
 
 
 def restore_backup(source: str | os.PathLike[str], home: str | os.PathLike[str]) -> Counts:
     """Put a backup in the place of a schema; the old schema keeps its records under another name.
 
-    Raises InputError: it is no backup, or one of a newer undrift; nothing was changed.
+    Raises:
+        InputError: It is no backup, or one of a newer undrift.
+        StoreCorrupt: It is damaged.
+        StoreError: The server or the system refuses. In every case nothing was changed.
     """
     path = Path(source)
     head = _head(path)
@@ -68,18 +78,30 @@ def restore_backup(source: str | os.PathLike[str], home: str | os.PathLike[str])
         raise InputError(f"{path}: is no backup of a server")
     if head["version"] > len(STEPS):
         raise InputError(f"{path}: a newer undrift wrote it; update undrift")
-    with _schema(home) as (connection, name):
-        with connection.transaction():
-            kept = _set_aside(connection, name)
-            schema.migrate(connection, name, STEPS[: head["version"]])
-            connection.execute(sql.SQL("SET LOCAL search_path TO {}").format(sql.Identifier(name)))
-            for month in head["months"]:
-                connection.execute("SELECT ensure_month(%s::date)", (month,))
-            _read(connection, path)
-            _set_sequences(connection, name)
-            counts = _counted(connection)
-        schema.migrate(connection, name)
-    return Counts(*counts, size_bytes=path.stat().st_size, kept=None if kept is None else Path(kept))
+    with _as_store_errors(path):
+        _check_whole(path)
+        with _schema(home) as (connection, name):
+            with connection.transaction():
+                kept = _set_aside(connection, name)
+                schema.migrate(connection, name, STEPS[: head["version"]])
+                set_path(connection, name)
+                for month in head["months"]:
+                    connection.execute("SELECT ensure_month(%s::date)", (month,))
+                _read(connection, path)
+                _set_sequences(connection, name)
+                counts = _counted(connection)
+            schema.migrate(connection, name)
+        return Counts(*counts, size_bytes=path.stat().st_size, kept=None if kept is None else Path(kept))
+
+
+@contextmanager
+def _as_store_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError) as error:
+        raise StoreCorrupt(f"{path}: the backup is damaged: {error}; nothing was changed. Use another one") from error
+    except OSError as error:
+        raise faults.from_system(error, path) from error
 
 
 @contextmanager
@@ -134,14 +156,21 @@ def _head(path: Path) -> dict[str, Any] | None:
         return None
 
 
+def _check_whole(path: Path) -> None:
+    """Read a backup to its end, where its checksum stands."""
+    with tarfile.open(path) as archive:
+        while archive.fileobj is not None and archive.fileobj.read(1 << 20):
+            pass
+
+
 def _set_aside(connection: psycopg.Connection[Any], name: str) -> str | None:
     """Rename a schema; return its new name. None means: there was none."""
     if not schema.is_there(connection, name):
         return None
-    found: Sequence[Any] = connection.execute(
-        "SELECT nspname FROM pg_namespace WHERE starts_with(nspname, %s)", (f"{name[:40]}_before_",)
-    ).fetchall()
-    kept = f"{name[:40]}_before_{len(found) + 1}"
+    prefix = f"{name.encode()[:_PREFIX_BYTES].decode(errors='ignore')}_before_"
+    found = connection.execute("SELECT nspname FROM pg_namespace WHERE starts_with(nspname, %s)", (prefix,)).fetchall()
+    numbers = [int(number) for (one,) in found if (number := one.removeprefix(prefix)).isdecimal()]
+    kept = f"{prefix}{max(numbers, default=0) + 1}"
     connection.execute(sql.SQL("ALTER SCHEMA {} RENAME TO {}").format(sql.Identifier(name), sql.Identifier(kept)))
     for one in FUNCTIONS:
         text = "ALTER FUNCTION {}." + one + " SET search_path = {}, pg_temp"
@@ -152,9 +181,9 @@ def _set_aside(connection: psycopg.Connection[Any], name: str) -> str | None:
 def _read(connection: psycopg.Connection[Any], path: Path) -> None:
     with tarfile.open(path) as archive:
         for table in TABLES:
-            file = archive.extractfile(table)
+            file = archive.extractfile(table) if table in archive.getnames() else None
             if file is None:
-                raise InputError(f"{path}: table {table} is missing")
+                raise StoreCorrupt(f"{path}: table {table} is missing; nothing was changed. Use another backup")
             with connection.cursor().copy(
                 sql.SQL("COPY {} FROM STDIN (FORMAT binary)").format(sql.Identifier(table))
             ) as copy:

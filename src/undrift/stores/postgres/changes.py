@@ -7,24 +7,27 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from undrift.errors import InputError, StoreError
+from undrift.errors import StoreError
 from undrift.stores import rows
 from undrift.stores.base import RunChange
 from undrift.stores.decisions import decision_row
-from undrift.stores.dispatch import run_row
-from undrift.stores.facts import fact_from, fact_row
+from undrift.stores.dispatch import PreparedRuns
+from undrift.stores.facts import PreparedFacts, fact_from
+from undrift.stores.memories import PreparedMemories
 from undrift.stores.memory_values import MemoryLines, MemoryUpdate, Unchanged
-from undrift.stores.originals import original_row
-from undrift.stores.packing import PackedOriginal, framed
+from undrift.stores.packing import PackedOriginal
 from undrift.stores.postgres.events import Kind, LoggedEvent, event_of
 from undrift.stores.postgres.session_state import Record, SessionState
-from undrift.stores.tasks import tag_row, task_from, task_row
+from undrift.stores.tasks import PreparedTasks, task_from, task_row
 from undrift.stores.write import prepared
 from undrift.values.facts import FactChange
 from undrift.values.readings import StretchReading
-from undrift.values.window import Decision, Original, Tag, TaskUpdate
+from undrift.values.window import Decision, Original, TaskUpdate
 
-__all__ = ["Additions", "additions"]
+__all__ = ["Additions", "CheckedChanges", "additions", "checked"]
+
+CheckedChanges = Mapping[type, Any]
+"""The changes of a commit by their kind, as the kind's table prepares them; decisions each with their row."""
 
 _AGAIN = "nothing was written. Read the session's tasks again and repeat the change"
 _FACT_AGAIN = "nothing was written. Read the run's facts again and repeat the change"
@@ -52,35 +55,39 @@ class Additions:
     guards: list[Unchanged] = field(default_factory=list)
 
 
-def additions(state: SessionState, changes: Sequence[Any]) -> Additions:
-    """Compare changes with a session.
+def checked(session_id: str, changes: Sequence[Any]) -> CheckedChanges:
+    """Check and hash the changes of a commit, once for all its attempts.
 
-    Raises:
-        InputError: No kind takes one of the changes, or a kind refuses it.
-        StoreError: A change contradicts the session's records.
+    Raises InputError: no kind takes one of the changes, or a kind refuses it.
     """
-    by_kind: dict[type, list[Any]] = {}
-    for one in changes:
-        by_kind.setdefault(type(one), []).append(one)
-    made = Additions()
-    for table, ready in prepared(state.name, [one for one in changes if not isinstance(one, Decision | Original)]):
-        if table.name == "memories":
-            made.updates = list(zip(ready.updates, ready.new, strict=True))
-    draft = _Draft(state, made)
+    others = [one for one in changes if not isinstance(one, Decision)]
+    found: dict[type, Any] = {table.changes[0]: ready for table, ready in prepared(session_id, others)}
+    decisions = [one for one in changes if isinstance(one, Decision)]
+    found[Decision] = [(one, decision_row(session_id, one)) for one in decisions]
+    return found
+
+
+def additions(state: SessionState, changes: CheckedChanges) -> Additions:
+    """Compare changes with a session. Raises StoreError: a change contradicts the session's records."""
+    draft = _Draft(state, Additions())
     for kind, write in _WRITERS.items():
-        some = by_kind.get(kind)
-        if some:
-            write(draft, some)
-    return made
+        if kind in changes:
+            write(draft, changes[kind])
+    return draft.additions
 
 
 @dataclass
 class _Draft:
-    """A session with the events of a commit that are already accepted."""
+    """A session with the events of a commit that are already accepted.
+
+    Args:
+        kept: Those of originals with their texts, by reference.
+    """
 
     state: SessionState
     additions: Additions
     new: dict[tuple[int, tuple[bytes, ...]], LoggedEvent] = field(default_factory=dict)
+    kept: dict[bytes, LoggedEvent] = field(default_factory=dict)
 
     def now(self, kind: Kind, *key: bytes) -> LoggedEvent | None:
         """Return the newest version of a record, with those of this commit; None: there is none, or it was closed."""
@@ -93,6 +100,8 @@ class _Draft:
     def add(self, event: LoggedEvent) -> None:
         self.additions.events.append(event)
         self.new[event.kind, event.key] = event
+        if event.kind == Kind.KEPT:
+            self.kept[event.key[-1]] = event
 
     def active(self, kind: Kind) -> Iterable[LoggedEvent]:
         """Yield the active records of a kind, with those of this commit."""
@@ -102,23 +111,31 @@ class _Draft:
         yield from (one for (of, _), one in self.new.items() if of == kind and one.row is not None)
 
 
-def _originals(draft: _Draft, originals: Sequence[Original]) -> None:
-    state = draft.state
-    for one in originals:
-        if one.session_id != state.name:
-            raise InputError(f"original {one.ref}: is of session {one.session_id!r}, not {state.name!r}")
-        row = event_of(Kind.KEPT, (), original_row(one)).row
+def _originals(draft: _Draft, originals: Sequence[rows.Row]) -> None:
+    buffered: set[bytes] | None = None
+    for text_row in originals:
+        row = event_of(Kind.KEPT, (), text_row).row
         assert row is not None
         ref, _, source, entry_id = row[:4]
         same = (source, entry_id, row[8])
         if (known := _known(draft, ref)) is not None and known != same:
-            raise StoreError(f"reference {one.ref!r}: {_OTHER}")
+            raise StoreError(f"reference {rows.text_from(ref)!r}: {_OTHER}")
         if source == b"window":
             if known is None:
                 _archive(draft, row)
         elif draft.now(Kind.KEPT, source, ref) is None:
-            _check_buffer(draft, source, entry_id)
+            if source == b"buffer":
+                buffered = _buffered(draft.state) if buffered is None else buffered
+                if entry_id in buffered:
+                    raise StoreError(f"entry {rows.shown(entry_id)}: a buffer holds it already; nothing was written")
+                buffered.add(entry_id)
             draft.add(LoggedEvent(Kind.KEPT, (source, ref), row))
+
+
+def _buffered(state: SessionState) -> set[bytes]:
+    """Return the entries in the buffer of a session."""
+    kept = (one.event.row for one in state.active(Kind.KEPT))
+    return {row[3] for row in kept if row is not None and row[2] == b"buffer"}
 
 
 def _known(draft: _Draft, ref: bytes) -> tuple[Any, ...] | None:
@@ -130,7 +147,7 @@ def _known(draft: _Draft, ref: bytes) -> tuple[Any, ...] | None:
         return b"window", archived.row[0], archived.row[1]
     if (record := draft.state.ever_kept(ref)) is not None and record.event.row is not None:
         return record.event.row[2], record.event.row[3], record.event.row[8]
-    new = next((one.row for (kind, key), one in draft.new.items() if kind == Kind.KEPT and key[-1] == ref), None)
+    new = draft.kept[ref].row if ref in draft.kept else None
     return None if new is None else (new[2], new[3], new[8])
 
 
@@ -144,16 +161,8 @@ def _archive(draft: _Draft, row: tuple[Any, ...]) -> None:
     draft.add(LoggedEvent(Kind.ORIGINAL, (ref,), (entry_id, sha256, place, len(content) + len(metadata or b""), type_)))
 
 
-def _check_buffer(draft: _Draft, source: bytes, entry_id: bytes) -> None:
-    if source == b"buffer":
-        for one in draft.active(Kind.KEPT):
-            if one.row is not None and (one.row[2], one.row[3]) == (b"buffer", entry_id):
-                raise StoreError(f"entry {rows.shown(entry_id)}: a buffer holds it already; nothing was written")
-
-
-def _decisions(draft: _Draft, decisions: Sequence[Decision]) -> None:
-    for one in decisions:
-        row = decision_row(draft.state.name, one)
+def _decisions(draft: _Draft, decisions: Sequence[tuple[Decision, rows.Row]]) -> None:
+    for one, row in decisions:
         event = event_of(Kind.DECISION, (one.entry_id, str(one.detail.get("at", ""))), row)
         assert event.row is not None
         if event.row[5] is not None and _known(draft, event.row[5]) is None:
@@ -171,9 +180,9 @@ def _decisions(draft: _Draft, decisions: Sequence[Decision]) -> None:
             )
 
 
-def _tasks(draft: _Draft, updates: Sequence[TaskUpdate]) -> None:
+def _tasks(draft: _Draft, tasks: PreparedTasks) -> None:
     last = draft.state.last_ordinal
-    for one in updates:
+    for one in tasks.updates:
         key = rows.raw(one.after.id)
         event = draft.now(Kind.TASK, key)
         now = None if event is None else _read(task_from, event)
@@ -187,6 +196,12 @@ def _tasks(draft: _Draft, updates: Sequence[TaskUpdate]) -> None:
             last += 1
             becomes = replace(becomes, ordinal=last)
         draft.add(event_of(Kind.TASK, (becomes.id,), task_row(draft.state.name, becomes)))
+    if tasks.updates:
+        _check_agents(draft)
+    _tags(draft, tasks.tags)
+
+
+def _check_agents(draft: _Draft) -> None:
     agents: set[bytes] = set()
     for found in draft.active(Kind.TASK):
         if found.row is not None and found.row[4]:
@@ -201,45 +216,43 @@ def _read(read: Callable[[rows.Row], Any], event: LoggedEvent) -> Any:
     return read(Record(0, 0, event).row)
 
 
-def _tags(draft: _Draft, tags: Sequence[Tag]) -> None:
-    for one in tags:
-        event = event_of(Kind.TAG, (one.call_id,), tag_row(draft.state.name, one))
-        if draft.now(Kind.TASK, rows.raw(one.task_id)) is None:
+def _tags(draft: _Draft, tags: Sequence[rows.Row]) -> None:
+    for row in tags:
+        event = event_of(Kind.TAG, (row[1],), row)
+        assert event.row is not None
+        if draft.now(Kind.TASK, event.row[2]) is None:
             raise StoreError(
-                f"tag: the session has no task {one.task_id[:64]!r}; nothing was written. "
+                f"tag: the session has no task {rows.text_from(event.row[2])[:64]!r}; nothing was written. "
                 "Commit the task with the tag, or before it"
             )
         now = draft.now(Kind.TAG, *event.key)
         if now is None:
             draft.add(event)
         elif now.row != event.row:
-            raise StoreError(f"call {one.call_id[:64]!r}: it has another tag, and keeps it; {_AGAIN}")
+            raise StoreError(f"call {rows.text_from(event.key[0])[:64]!r}: it has another tag, and keeps it; {_AGAIN}")
 
 
-def _facts(draft: _Draft, changes: Sequence[FactChange]) -> None:
-    for one in changes:
-        some = one.after or one.before
-        assert some is not None  # `prepared` has refused it
-        key = b"%d" % some.sequence
+def _facts(draft: _Draft, facts: PreparedFacts) -> None:
+    for before, text_row, sequence in facts.changes:
+        key = b"%d" % sequence
         now = draft.now(Kind.FACT, key)
-        row = None if one.after is None else event_of(Kind.FACT, (), fact_row(draft.state.name, one.after)).row
+        row = None if text_row is None else event_of(Kind.FACT, (), text_row).row
         if now is not None and now.row is not None and row is not None and now.row[4] == row[4]:
             continue
-        if (None if now is None else _read(fact_from, now)) != one.before:
-            raise StoreError(f"fact {some.sequence}: it was changed meanwhile, by another process; {_FACT_AGAIN}")
+        if (None if now is None else _read(fact_from, now)) != before:
+            raise StoreError(f"fact {sequence}: it was changed meanwhile, by another process; {_FACT_AGAIN}")
         if now is not None or row is not None:
             draft.add(LoggedEvent(Kind.FACT, (key,), row))
 
 
-def _runs(draft: _Draft, changes: Sequence[RunChange]) -> None:
-    for one in changes:
-        after = event_of(Kind.RUN, (one.name,), run_row(draft.state.name, one.name, one.after))
-        assert after.row is not None
+def _runs(draft: _Draft, runs: PreparedRuns) -> None:
+    for before, row in runs.changes:
+        after = event_of(Kind.RUN, (row[1],), row)
         now = draft.now(Kind.RUN, *after.key)
         digest = None if now is None or now.row is None else now.row[2]
-        if digest == after.row[2]:
+        if digest == row[2]:
             continue
-        if digest != (None if one.before is None else run_row(draft.state.name, one.name, one.before)[2]):
+        if digest != (None if before is None else before[2]):
             raise StoreError(
                 f"run {draft.state.name[:64]!r}: another process has continued it meanwhile; nothing was written. "
                 "Let that process finish, or end it, and resume the run"
@@ -247,12 +260,14 @@ def _runs(draft: _Draft, changes: Sequence[RunChange]) -> None:
         draft.add(after)
 
 
-def _readings(draft: _Draft, readings: Sequence[StretchReading]) -> None:
-    for one in readings:
-        texts = (draft.state.name, one.key, one.before, one.sha256)
-        record = framed(one.record)
-        digest = rows.digest(*map(rows.raw, texts), one.length, record)
-        draft.additions.readings.append((*map(rows.raw, texts[1:]), one.length, digest, record))
+def _readings(draft: _Draft, readings: Sequence[rows.Row]) -> None:
+    for _, *texts, length, digest, record in readings:
+        names = (one.encode() if isinstance(one, str) else one for one in texts)
+        draft.additions.readings.append((*names, length, digest, record))
+
+
+def _memories(draft: _Draft, memories: PreparedMemories) -> None:
+    draft.additions.updates = list(zip(memories.updates, memories.new, strict=True))
 
 
 def _lines(draft: _Draft, lines: Sequence[MemoryLines]) -> None:
@@ -267,10 +282,10 @@ _WRITERS: Mapping[type, Callable[[_Draft, Any], None]] = {
     Original: _originals,
     Decision: _decisions,
     TaskUpdate: _tasks,
-    Tag: _tags,
     FactChange: _facts,
     RunChange: _runs,
     StretchReading: _readings,
+    MemoryUpdate: _memories,
     MemoryLines: _lines,
     Unchanged: _guards,
 }

@@ -20,7 +20,16 @@ from undrift.errors import StoreBusy, StoreConflict, StoreCorrupt, StoreError
 from undrift.stores.postgres.address import ServerAddress
 from undrift.values.closing import check_process
 
-__all__ = ["APP_ROLE", "Caller", "DatabaseServer", "StaleState", "Statement", "UnknownOutcome", "connected"]
+__all__ = [
+    "APP_ROLE",
+    "Caller",
+    "DatabaseServer",
+    "StaleState",
+    "Statement",
+    "UnknownOutcome",
+    "connected",
+    "set_path",
+]
 
 APP_ROLE = "undrift_app"
 """The role whose rows the policies filter. It can log in nowhere: a connection takes it on for each transaction."""
@@ -66,7 +75,6 @@ class DatabaseServer:
 
     def __init__(self, address: ServerAddress, pools: "_Pools", busy_timeout_ms: int) -> None:
         self.address = address
-        self.calls = 0
         self._pools = pools
         self._pool = pools.lent(self)
         self._timeout_ms = busy_timeout_ms
@@ -74,14 +82,12 @@ class DatabaseServer:
 
     def read(self, caller: Caller, *statements: Statement) -> list[Rows]:
         """Run statements that change nothing, in one round trip; return the rows of each."""
-        for attempt in range(_READS):
+        for _ in range(_READS - 1):
             try:
                 return self._run(caller, statements, is_durable=True)
             except UnknownOutcome:
-                if attempt == _READS - 1:
-                    raise
                 self._pool.check()  # after a restart of the server every pooled connection is dead
-        raise AssertionError("unreachable")
+        return self._run(caller, statements, is_durable=True)
 
     def write(self, caller: Caller, *statements: Statement, is_durable: bool = True) -> list[Rows]:
         """Run statements in one transaction and one round trip; return the rows of each when they are on disk.
@@ -110,7 +116,6 @@ class DatabaseServer:
             yield connection
 
     def _run(self, caller: Caller, statements: Sequence[Statement], *, is_durable: bool) -> list[Rows]:
-        self.calls += 1
         with self._connection() as connection, self._translated():
             try:
                 with connection.pipeline():  # up to its end it is one transaction, and one round trip
@@ -230,6 +235,11 @@ def connected(address: ServerAddress, busy_timeout_ms: int) -> DatabaseServer:
     Raises StoreError: the address cannot be understood.
     """
     return DatabaseServer(address, _pools(), busy_timeout_ms)
+
+
+def set_path(connection: psycopg.Connection[Any], schema: str) -> None:
+    """Let the rest of a transaction find the tables of a schema by their names alone."""
+    connection.execute(sql.SQL("SET LOCAL search_path TO {}, public").format(sql.Identifier(schema)))
 
 
 def _key(address: ServerAddress) -> tuple[str, int, bool]:

@@ -7,7 +7,6 @@ with a new key, and no row has the old one afterwards.
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any
 
 import psycopg
@@ -20,7 +19,7 @@ from undrift.stores.postgres.connection import Caller, DatabaseServer, Rows, Sta
 from undrift.stores.postgres.doomed import NOTHING, DoomedRecords, Packed, rewritten
 from undrift.stores.postgres.events import Kind, packed_events
 from undrift.stores.postgres.log import NEW_SESSION, Home, events_place, original_place, payload_place
-from undrift.stores.postgres.originals import segment_of
+from undrift.stores.postgres.originals import segments_of
 from undrift.stores.postgres.sealing import Seal, new_key
 from undrift.stores.postgres.session_state import LoggedOperation, SessionState
 from undrift.values.window import Decision
@@ -76,7 +75,6 @@ class _Held(DatabaseServer):
 
     def __init__(self, home: Home, connection: psycopg.Connection[Any]) -> None:
         self.address = home.server.address
-        self.calls = 0
         self._caller = home.caller
         self._held = connection
 
@@ -115,13 +113,17 @@ def ended(home: Home, session_id: str, token: bytes) -> bool:
     return bool(found)
 
 
-def packed_of(home: Home, state: SessionState) -> Packed:
-    """Return a reader of a session's segments, which reads each once; a damaged one is empty."""
+def packed_of(home: Home, state: SessionState, refs: Collection[bytes] | None = None) -> Packed:
+    """Return a reader of a session's segments, to be asked in their order; a damaged one is empty.
 
-    @cache
+    `refs`: the originals that are asked for; None: any.
+    """
+    originals = (one for one in state.versions() if one.event.kind == Kind.ORIGINAL)
+    segment = segments_of(home, state, (one.seq for one in originals if refs is None or one.event.key[0] in refs))
+
     def packed(seq: int) -> list[PackedOriginal]:
         try:
-            return segment_of(home, state, seq)
+            return segment(seq)
         except (*FORGED, StoreCorrupt):
             return []
 
@@ -179,7 +181,7 @@ def _write_segments(
     destroyed: Mapping[int, Sequence[int]],
 ) -> None:
     """Write segments without the texts that went; a session's new key is never needed here: then none is left."""
-    empty = []
+    empty, changed = [], {}
     for before, now in zip(state.log, log, strict=True):
         seq = before.operation.seq
         leaving = [row[2] for place in destroyed.get(seq, ()) if (row := _packed_row(before, place)) is not None]
@@ -187,8 +189,11 @@ def _write_segments(
             continue
         if not any(event.kind == Kind.ORIGINAL for event in now.events):
             empty.append(seq)
-            continue
-        texts = segment_of(held, state, seq)
+        else:
+            changed[seq] = leaving
+    segment = segments_of(held, state, changed)
+    for seq, leaving in changed.items():
+        texts = list(segment(seq))
         for place in leaving:
             texts[place] = NOTHING._replace(number=place)
         raw = b"".join(map(record, texts))

@@ -18,7 +18,7 @@ class ServerDocuments:
     def __init__(self, state: SessionState) -> None:
         self.events: list[LoggedEvent] = []
         self._state = state
-        self._new: dict[tuple[bytes, ...], LoggedEvent] = {}
+        self._new: dict[tuple[bytes, ...], Record] = {}
 
     def find(self, kind: str, path: DocumentPath) -> Document | None:
         found = self._now((rows.raw(kind), rows.raw(_name(path))))
@@ -27,10 +27,11 @@ class ServerDocuments:
     def under(
         self, kind: str, prefix: DocumentPath = (), *, last: int | None = None, with_content: bool = True
     ) -> list[Document]:
-        every = sorted((one for one in self._all(rows.raw(kind))), key=lambda one: one.event.key[1])
-        found = [_document(one, with_content=with_content) for one in every]
-        within = [one for one in found if one.path[: len(prefix)] == tuple(prefix)]
-        return within if last is None else within[max(0, len(within) - max(last, 0)) :]
+        of_kind = self._all(rows.raw(kind))
+        within = [one for one in of_kind if tuple(json.loads(one.event.key[1]))[: len(prefix)] == tuple(prefix)]
+        within.sort(key=lambda one: one.event.key[1])
+        chosen = within if last is None else within[max(0, len(within) - max(last, 0)) :]
+        return [_document(one, with_content=with_content) for one in chosen]
 
     def numbers(self, kind: str) -> set[int]:
         return {one.number for one in self._all(rows.raw(kind))}
@@ -51,17 +52,15 @@ class ServerDocuments:
             self._add(LoggedEvent(Kind.DOCUMENT, record.event.key, None))
 
     def _add(self, event: LoggedEvent) -> None:
+        number = ((self._state.last_seq + 1) << 20) + len(self.events)
         self.events.append(event)
-        self._new[event.key] = event
+        self._new[event.key] = Record(number, 0, event)
 
     def _now(self, key: tuple[bytes, ...]) -> Record | None:
         if key not in self._new:
             return self._state.find(Kind.DOCUMENT, *key)
-        event = self._new[key]
-        return None if event.row is None else Record(self._number(event), 0, event)
-
-    def _number(self, event: LoggedEvent) -> int:
-        return ((self._state.last_seq + 1) << 20) + self.events.index(event)
+        new = self._new[key]
+        return None if new.event.row is None else new
 
     def _all(self, kind: bytes) -> Iterator[Record]:
         return (one for one in self._every() if one.event.key[0] == kind)
@@ -70,9 +69,7 @@ class ServerDocuments:
         for record in self._state.active(Kind.DOCUMENT):
             if record.event.key not in self._new:
                 yield record
-        for event in self._new.values():
-            if event.row is not None:
-                yield Record(self._number(event), 0, event)
+        yield from (one for one in self._new.values() if one.event.row is not None)
 
 
 def _document(record: Record, *, with_content: bool = True) -> Document:

@@ -19,12 +19,10 @@ from undrift.stores.postgres.session_state import LoggedOperation, Record, Sessi
 from undrift.values.window import Decision
 
 __all__ = [
-    "DESTROYED",
     "DoomedRecords",
     "NOTHING",
     "Packed",
     "evicted_tasks",
-    "goes",
     "is_named",
     "noted",
     "originals_of",
@@ -36,7 +34,7 @@ __all__ = [
 Packed = Callable[[int], Sequence[PackedOriginal]]
 """Returns the originals that left with an operation."""
 
-DESTROYED = LoggedEvent(GONE, (), None)
+_DESTROYED = LoggedEvent(GONE, (), None)
 """The event in the place of a destroyed one."""
 NOTHING = PackedOriginal(0, "", "", "", 0, 0, 0, None, None, b"")
 """The original in the place of a destroyed one, in a segment."""
@@ -96,13 +94,10 @@ def originals_of(state: SessionState, aim: Aim, packed: Packed) -> set[bytes]:
     calls = {
         rows.text_from(one.event.key[0])
         for one in state.versions()
-        if one.event.kind == Kind.TAG and goes(aim, one.event)
+        if one.event.kind == Kind.TAG and _goes(aim, one.event)
     }
     evicted = {
-        row[5]
-        for one in state.versions()
-        for row in _rows(one, Kind.DECISION, b"evicted")
-        if _detail(one).get("task") == aim.name
+        row[5] for one in state.versions() for row in _rows(one, b"evicted") if _detail(one).get("task") == aim.name
     }
     own = [one for one in originals if one.event.row is not None and not _is_pin(one)]
     found = {one.event.key[-1] for one in own if one.event.key[-1] in evicted}
@@ -117,7 +112,7 @@ def noted(state: SessionState, aim: Aim, memories: Collection[str], *, has_origi
     }
     found = set()
     for one in state.versions():
-        for row in _rows(one, Kind.DECISION, b"noted"):
+        for row in _rows(one, b"noted"):
             detail = _detail(one)
             about = detail.get("name")
             if about in names or (about == "memory" and memories and any(id_ in str(detail) for id_ in memories)):
@@ -127,7 +122,7 @@ def noted(state: SessionState, aim: Aim, memories: Collection[str], *, has_origi
 
 def evicted_tasks(state: SessionState, refs: Collection[bytes]) -> set[str]:
     """Return the tasks that evicted any of these originals."""
-    about = (one for one in state.versions() for row in _rows(one, Kind.DECISION, b"evicted") if row[5] in refs)
+    about = (one for one in state.versions() for row in _rows(one, b"evicted") if row[5] in refs)
     return {str(task) for one in about if (task := _detail(one).get("task")) is not None}
 
 
@@ -136,7 +131,7 @@ def records_of(state: SessionState, aim: Aim) -> dict[str, int]:
     counts: dict[str, int] = {}
     runs = set()
     for one in state.versions():
-        if one.event.kind in _ORIGINALS or one.event.row is None or not goes(aim, one.event) or one.event.key in runs:
+        if one.event.kind in _ORIGINALS or one.event.row is None or not _goes(aim, one.event) or one.event.key in runs:
             continue
         if one.event.kind == Kind.RUN:
             runs.add(one.event.key)
@@ -145,7 +140,7 @@ def records_of(state: SessionState, aim: Aim) -> dict[str, int]:
     return counts
 
 
-def goes(aim: Aim, event: LoggedEvent) -> bool:
+def _goes(aim: Aim, event: LoggedEvent) -> bool:
     """Tell whether an event of the aim's session goes for its kind and its name."""
     if aim.kind == "session":
         return True
@@ -171,7 +166,7 @@ def texts_of(state: SessionState, found: DoomedRecords, packed: Packed) -> Itera
         if one.event.kind in _ORIGINALS:
             if one.event.key[-1] in found.refs:
                 yield row[12] if one.event.kind == Kind.KEPT else _packed(one, packed).content
-        elif is_own and goes(found.aim, one.event):
+        elif is_own and _goes(found.aim, one.event):
             yield from (text for text in _words(one.event) if text)
 
 
@@ -212,23 +207,23 @@ def _rest(
     session: str, event: LoggedEvent, found: DoomedRecords, blank: Callable[[Decision], Decision], *, is_own: bool
 ) -> LoggedEvent:
     """Return an event without the data."""
-    if event.kind == GONE or (is_own and goes(found.aim, event)):
-        return DESTROYED
+    if event.kind == GONE or (is_own and _goes(found.aim, event)):
+        return _DESTROYED
     if event.kind in _ORIGINALS:
-        return DESTROYED if event.key[-1] in found.refs else event
+        return _DESTROYED if event.key[-1] in found.refs else event
     if event.kind != Kind.DECISION or event.row is None or event.row[5] not in found.refs:
         return event
     decision = _decision(event)
     if decision.kind == "pinned":  # the pin itself is destroyed
-        return DESTROYED
+        return _DESTROYED
     new = blank(decision)
     return event_of(Kind.DECISION, (new.entry_id, str(new.detail.get("at", ""))), decision_row(session, new))
 
 
-def _rows(one: Record, kind: Kind, of: bytes) -> Iterator[tuple[Any, ...]]:
+def _rows(one: Record, of: bytes) -> Iterator[tuple[Any, ...]]:
     """Yield the row of a decision of one kind that names an original, or nothing."""
     row = one.event.row
-    if one.event.kind == kind and row is not None and row[2] == of and row[5] is not None:
+    if one.event.kind == Kind.DECISION and row is not None and row[2] == of and row[5] is not None:
         yield row
 
 

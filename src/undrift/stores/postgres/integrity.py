@@ -1,6 +1,6 @@
 """Checks every record of a scope on a server. Law: reads only; a problem is a sentence, and never an error."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from undrift.errors import StoreError
@@ -10,12 +10,12 @@ from undrift.stores.dispatch import run_from
 from undrift.stores.documents import document_content, document_from
 from undrift.stores.facts import fact_from
 from undrift.stores.originals import original_from
-from undrift.stores.packing import FORGED
+from undrift.stores.packing import FORGED, PackedOriginal
 from undrift.stores.postgres.events import Kind
 from undrift.stores.postgres.log import Home
 from undrift.stores.postgres.memory_log import opened_record
-from undrift.stores.postgres.originals import segment_of
-from undrift.stores.postgres.session_state import SessionState
+from undrift.stores.postgres.originals import segments_of
+from undrift.stores.postgres.session_state import Record, SessionState
 from undrift.stores.postgres.sessions import Sessions
 from undrift.stores.tasks import tag_from, task_from
 
@@ -55,17 +55,21 @@ def _of_session(home: Home, state: SessionState) -> Iterator[str]:
                 _READERS[Kind(record.event.kind)](record.row)
         except StoreError as error:
             yield f"session {state.name[:64]!r}: {error}"
-    for seq in {one.seq: None for one in state.archive()}:
+    by_seq: dict[int, list[Record]] = {}
+    for one in state.archive():
+        by_seq.setdefault(one.seq, []).append(one)
+    segment = segments_of(home, state, by_seq)
+    for seq, some in by_seq.items():
         try:
-            held = segment_of(home, state, seq)
-            yield from (f"session {state.name[:64]!r}: {one}" for one in _missing(state, seq, held))
+            held = segment(seq)
+            yield from (f"session {state.name[:64]!r}: {one}" for one in _missing(some, held))
         except (*FORGED, StoreError) as error:
             yield f"session {state.name[:64]!r}, operation {seq}: {error}"
 
 
-def _missing(state: SessionState, seq: int, held: list[Any]) -> Iterator[str]:
-    for one in state.archive():
-        if one.seq == seq and one.event.row is not None:
+def _missing(records: Sequence[Record], held: Sequence[PackedOriginal]) -> Iterator[str]:
+    for one in records:
+        if one.event.row is not None:
             place = one.event.row[2]
             if place >= len(held) or rows.raw(held[place].ref) != one.event.key[0]:
                 yield f"original {rows.shown(one.event.key[0])} is missing from its segment"

@@ -1,6 +1,5 @@
 """The list of sessions on a server, and what is read over all of them. Law: reads only."""
 
-import json
 from typing import Any
 
 from undrift.errors import StoreCorrupt
@@ -8,7 +7,6 @@ from undrift.stores import rows
 from undrift.stores.base import SessionRow
 from undrift.stores.postgres.log import Home, payload_place
 from undrift.stores.postgres.sealing import Seal
-from undrift.stores.postgres.sessions import Sessions
 
 __all__ = ["newest", "ratings", "sessions"]
 
@@ -19,7 +17,7 @@ _SESSIONS = """SELECT s.name, s.archived + s.originals, s.decisions, s.first_at_
     WHERE s.project = %s AND s.person = %s AND s.last_seq > 0 ORDER BY s.written DESC"""
 _NEWEST = """SELECT name FROM sessions WHERE project = %s AND person = %s AND last_seq > 0
     ORDER BY written DESC LIMIT 1"""
-_RATED = """SELECT s.name, o.seq FROM operations o JOIN sessions s ON s.month = o.month AND s.number = o.session
+_RATED = """SELECT s.key, o.seq, o.payload FROM operations o JOIN sessions s ON s.month = o.month AND s.number = o.session
     WHERE s.project = %s AND s.person = %s AND o.kind = 'rate_search'::bytea ORDER BY o.at_ms DESC, o.clock DESC, o.seq DESC LIMIT %s"""
 _MOST_RATED = 1_000
 
@@ -40,13 +38,12 @@ def newest(home: Home) -> str | None:
     return next((rows.shown_text(name) for (name,) in found), None)
 
 
-def ratings(home: Home, known: Sessions, most: int) -> list[tuple[int, int]]:
+def ratings(home: Home, most: int) -> list[tuple[int, int]]:
     """Return the numbers of all results and of useful results, for each of the newest rated searches, newest first."""
     (found,) = home.server.read(home.caller, (_RATED, (home.project, home.caller.person, _MOST_RATED)))
     rated: list[tuple[int, int]] = []
-    for name, seq in found:
-        with known.read(rows.text_from(bytes(name)), is_quiet=True) as state:
-            payload: Any = next((one.operation.payload for one in state.log if one.operation.seq == seq), None) or {}
+    for key, seq, stored in found:
+        payload = {} if stored is None else _payload(home, bytes(key), seq, bytes(stored))
         if payload.get("returned", 0) > 0:
             rated.append((payload["returned"], payload["useful"]))
         if len(rated) >= most:
@@ -57,8 +54,12 @@ def ratings(home: Home, known: Sessions, most: int) -> list[tuple[int, int]]:
 def _title(home: Home, key: bytes, seq: int, payload: bytes) -> str:
     """Return a session's readable name; empty if the record with it is damaged."""
     try:
-        seal = Seal(home.seal.open(key, b"session"))
-        name = json.loads(seal.open(payload, payload_place(seq)))["name"]
+        name = _payload(home, key, seq, payload)["name"]
     except (StoreCorrupt, ValueError, LookupError, TypeError):
         return ""
     return name if isinstance(name, str) else ""
+
+
+def _payload(home: Home, key: bytes, seq: int, payload: bytes) -> Any:
+    """Open the payload of an operation of a session with this key. Raises StoreCorrupt."""
+    return rows.load(Seal(home.seal.open(key, b"session")).open(payload, payload_place(seq)))

@@ -91,7 +91,6 @@ class Append:
     """One operation to append.
 
     Args:
-        record: session, kind, time, SHA-256 and payload, as `operation_row` returns them.
         more: Statements that are part of the same one, as ``, name AS (…)``, with their values; they see the session as `s`
             and, with `moves_clock`, the project as `p`.
         after: Statements that follow it in the same transaction, with the same values.
@@ -100,8 +99,7 @@ class Append:
 
     kind: str
     at_ms: int
-    payload: Any
-    record: rows.Row
+    payload: str | None
     additions: Additions
     more: Sequence[tuple[str, dict[str, Any]]] = ()
     after: Sequence[str] = ()

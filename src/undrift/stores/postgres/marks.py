@@ -21,7 +21,8 @@ _ADD = """INSERT INTO marks(organisation, person, project, session, mark, kind, 
     WHERE NOT (%(is_claim)s AND EXISTS (SELECT 1 FROM marks t WHERE t.project = %(project)s AND t.person = %(person)s
         AND t.session = %(session)s AND t.kind = 'turn'))
     ORDER BY x.n ON CONFLICT (project, person, mark, session) DO NOTHING"""
-_CLAIMED = """SELECT pg_advisory_xact_lock(hashtextextended(encode(%s, 'hex'), %s))"""
+_HOLD = "SELECT pg_advisory_xact_lock(hashtextextended(encode(%s, 'hex'), %s))"
+"""Others that add marks to the session wait."""
 _HAS_TURNS = "SELECT EXISTS (SELECT 1 FROM marks WHERE project = %s AND person = %s AND session = %s AND kind = 'turn')"
 _THIN = """DELETE FROM marks WHERE project = %s AND person = %s AND session = %s AND kind <> 'birth' AND number <= (
     SELECT number FROM marks WHERE project = %s AND person = %s AND session = %s ORDER BY number DESC LIMIT 1 OFFSET %s)"""
@@ -53,7 +54,7 @@ def add(home: Home, session_id: str, marks: Sequence[Mark], *, is_claim: bool) -
         "digests": [one[3] for one in new], "is_claim": is_claim,
     }  # fmt: skip
     _, had, *_ = home.server.write(
-        home.caller, (_CLAIMED, (session, home.project)), (_HAS_TURNS, (*whose, session)), (_ADD, values),
+        home.caller, (_HOLD, (session, home.project)), (_HAS_TURNS, (*whose, session)), (_ADD, values),
         (_THIN, (*whose, session, *whose, session, MOST_MARKS)), is_durable=False,
     )  # fmt: skip
     return not (is_claim and had[0][0])

@@ -23,15 +23,16 @@ _MOVES = "SELECT session, seq, target FROM moves WHERE project = %s ORDER BY ses
 _WRITERS = f"""SELECT s.name, p.name FROM memory_spans s JOIN memory_events e USING (project, clock, part)
     JOIN people p ON p.number = e.person WHERE s.project = %s AND {CURRENT} AND s.name = ANY(%s) AND e.is_shared"""  # noqa: S608
 _NOTE = """, noted AS (INSERT INTO audit(organisation, reader, person, project, what, names)
-    SELECT %(organisation)s, %(person)s, r.person, %(project)s, 'memory', array_agg(r.name) FROM r
+    SELECT %(organisation)s, %(person)s, r.person, %(project)s, 'memory', array_agg(DISTINCT r.name) FROM r
     WHERE r.person <> %(person)s GROUP BY r.person)"""
 _MOST_OF_A_SLOT = 100
-_BY_SLOT = f"""SELECT e.name, e.record FROM unnest(%(relations)s::bigint[], %(entities)s::bigint[]) AS k(relation, entity)
-    CROSS JOIN LATERAL (SELECT e.name, e.record, e.visibility, e.owner
+_BY_SLOT = f"""WITH r AS (SELECT e.name, e.record, e.person
+    FROM unnest(%(relations)s::bigint[], %(entities)s::bigint[]) AS k(relation, entity)
+    CROSS JOIN LATERAL (SELECT e.name, e.record, e.visibility, e.owner, e.person
         FROM memory_slots t JOIN memory_spans s ON s.project = t.project AND s.name = t.name AND {CURRENT}
         JOIN memory_events e ON e.project = s.project AND e.clock = s.clock AND e.part = s.part
         WHERE t.project = %(project)s AND t.relation = k.relation AND (k.entity IS NULL OR t.entity = k.entity)
-        ORDER BY e.clock DESC, e.part DESC LIMIT {_MOST_OF_A_SLOT}) e WHERE {_SEEN}"""  # noqa: S608 - constants of ours
+        ORDER BY e.clock DESC, e.part DESC LIMIT {_MOST_OF_A_SLOT}) e WHERE {_SEEN})"""  # noqa: S608 - constants of ours
 
 
 class ServerMemories:
@@ -99,16 +100,20 @@ class ServerMemories:
         return {rows.text_from(bytes(name)) for (name,) in found}
 
     def _of_slots(self, pairs: Iterable[tuple[int, int | None]], viewer: Viewer) -> list[MemoryEntry]:
+        """Read the memories that state something of any pair; what other people wrote is noted as in `_read`."""
         home = self._home()
         known = list(dict.fromkeys(pairs))
+        if not known:
+            return []
         values = {
-            "project": home.project, "relations": [one for one, _ in known], "entities": [one for _, one in known],
-            "agent": rows.raw(viewer.agent), "session": rows.raw(viewer.session_id),
+            "relations": [one for one, _ in known], "entities": [one for _, one in known], "agent": rows.raw(viewer.agent),
+            "session": rows.raw(viewer.session_id), **_reader(home),
         }  # fmt: skip
-        (found,) = home.server.read(home.caller, (_BY_SLOT, values)) if known else ([],)
-        ids = {rows.text_from(bytes(name)) for name, _ in found}
         if viewer.seq is not None:
-            return sorted(self.by_id(ids, viewer).values(), key=lambda one: one.seq)
+            (names,) = home.server.read(home.caller, (f"{_BY_SLOT} SELECT name FROM r", values))  # noqa: S608 - parts of ours
+            return list(self.by_id({rows.text_from(bytes(name)) for (name,) in names}, viewer).values())
+        sql = f"{_BY_SLOT}{_note(home)} SELECT name, record FROM r"  # noqa: S608 - parts of ours
+        (found,) = home.server.read(home.caller, (sql, values))
         entries = {one.id: one for name, record in found for one in [opened_record(home, bytes(name), record)]}
         return sorted(entries.values(), key=lambda one: one.seq)
 
@@ -121,7 +126,7 @@ class ServerMemories:
 
     def _rows(self, more: str, viewer: Viewer | None, columns: str, **values: Any) -> list[tuple[Any, ...]]:
         home = self._home()
-        values |= {"project": home.project, "organisation": home.caller.organisation, "person": home.caller.person}
+        values |= _reader(home)
         conditions = [more]
         if viewer is not None:
             values |= {"agent": rows.raw(viewer.agent), "session": rows.raw(viewer.session_id)}
@@ -132,7 +137,16 @@ class ServerMemories:
         else:
             conditions.append(f"AND {CURRENT}")
         names = ", ".join(one.split(".")[1] for one in columns.split(", "))
-        note = _NOTE if home.is_team and "record" in names else ""
+        note = _note(home) if "record" in names else ""
         sql = f"""WITH r AS (SELECT {columns}, e.person, e.clock AS c, e.part AS p {_FROM} {" ".join(conditions)}){note}
             SELECT {names} FROM r ORDER BY c, p"""  # noqa: S608 - parts of ours
         return home.server.read(home.caller, (sql, values))[0]
+
+
+def _reader(home: Home) -> dict[str, Any]:
+    return {"project": home.project, "organisation": home.caller.organisation, "person": home.caller.person}
+
+
+def _note(home: Home) -> str:
+    """Return the part of a statement that notes a read of what other people wrote; without a team there are none."""
+    return _NOTE if home.is_team else ""

@@ -16,7 +16,7 @@ from undrift.errors import StoreError
 from undrift.stores import memory_search, rows
 from undrift.stores.exact_index import ExactIndex
 from undrift.stores.memory_filter import ALL, Filter
-from undrift.stores.postgres.connection import APP_ROLE, Statement
+from undrift.stores.postgres.connection import APP_ROLE, Statement, set_path
 from undrift.stores.postgres.log import Home
 from undrift.stores.vectors import Scored, VectorTable
 
@@ -27,7 +27,7 @@ _EXACT = 20_000
 _AT_ONCE = 1_000
 _SPARE = 16
 _MOST_WANTED = 1_000
-_THERE = "SELECT to_regclass(%s) IS NOT NULL, to_regtype('vector') IS NOT NULL"
+_THERE = "SELECT to_regclass(%s) IS NOT NULL"
 _CREATE = """CREATE TABLE IF NOT EXISTS memory_vectors_hnsw(  -- derived; made only where pgvector is installed
     project bigint NOT NULL, name bytea NOT NULL, organisation bigint NOT NULL, person bigint NOT NULL, is_shared boolean NOT NULL,
     embedder text NOT NULL, dimension int NOT NULL, embedding vector NOT NULL,
@@ -187,7 +187,7 @@ def _create(connection: psycopg.Connection[Any], schema: str, index: str, dimens
     names = {"role": sql.Identifier(APP_ROLE), "name": sql.Identifier(index), "dimension": sql.Literal(dimension)}
     connection.execute(sql.SQL("SELECT pg_advisory_xact_lock(hashtext({}))").format(sql.Literal(f"{schema}.{index}")))
     connection.execute("CREATE EXTENSION IF NOT EXISTS vector WITH SCHEMA public")
-    connection.execute(sql.SQL("SET LOCAL search_path TO {}, public").format(sql.Identifier(schema)))
+    set_path(connection, schema)
     is_new = connection.execute("SELECT to_regclass('memory_vectors_hnsw') IS NULL").fetchone()
     connection.execute(_CREATE)
     if is_new and is_new[0]:

@@ -13,11 +13,11 @@ from undrift.stores.postgres.sealing import Seal, master_key, new_key
 from undrift.stores.postgres.store import PostgresStore
 from undrift.values.scope import LOCAL, Scope
 
-__all__ = ["PostgresEngine", "USER", "entered"]
+__all__ = ["PostgresEngine", "entered"]
 
 _ENTER = "SELECT organisation, person, project, key FROM enter(%s, %s, %s, %s)"
 _WRITTEN = "SELECT last_value FROM written"
-USER = "user"
+_USER = "user"
 """The project with what counts in every project of a person: it never leaves that person."""
 _OWNER = Scope()
 _MIGRATED: set[tuple[str, str]] = set()
@@ -89,7 +89,7 @@ def entered(server: DatabaseServer, owner: Scope) -> Home:
         raise StoreError(f"organisation {owner.organisation!r}: its key was destroyed, and with it all that it sealed")
     seal = Seal(master.open(bytes(key), b"organisation"))
     return Home(
-        server, Caller(organisation, person), project, seal, owner.organisation != LOCAL and owner.project != USER
+        server, Caller(organisation, person), project, seal, owner.organisation != LOCAL and owner.project != _USER
     )
 
 

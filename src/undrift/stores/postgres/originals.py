@@ -1,8 +1,9 @@
 """Originals and decisions of one scope on a server, from the states of its sessions. Law: reads only."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from undrift.errors import GoneError, RecallError, StoreCorrupt
@@ -18,11 +19,13 @@ from undrift.stores.postgres.session_state import Record, SessionState, values_o
 from undrift.stores.postgres.sessions import Sessions
 from undrift.values.window import ContextEntry, Decision, Original
 
-__all__ = ["ServerOriginals", "segment_of"]
+__all__ = ["ServerOriginals", "segment_of", "segments_of"]
 
 _WHOSE = """SELECT s.name FROM originals o JOIN sessions s ON s.month = o.month AND s.number = o.session
     WHERE o.ref = %s AND s.project = %s AND s.person = %s ORDER BY o.seq DESC LIMIT 1"""
-_SEGMENT = "SELECT content FROM segments WHERE month = %s AND session = %s AND seq = %s"
+_SEGMENTS = "SELECT seq, content FROM segments WHERE month = %s AND session = %s AND seq = ANY(%s)"
+_AT_ONCE = 64
+"""Segments that one query reads."""
 
 
 class ServerOriginals:
@@ -129,16 +132,14 @@ class ServerOriginals:
     def _texts(self, home: Home, state: SessionState, records_: Sequence[Record]) -> Mapping[int, bytes]:
         """Return the texts of originals of a session by their numbers; damaged ones are left out."""
         found: dict[int, bytes] = {}
-        segments: dict[int, list[PackedOriginal]] = {}
-        for one in records_:
+        segment = segments_of(home, state, (one.seq for one in records_ if one.event.kind == Kind.ORIGINAL))
+        for one in sorted(records_, key=lambda one: one.seq):
             row: Any = one.event.row
             if one.event.kind == Kind.KEPT:
                 found[one.number] = row[12]
                 continue
             try:
-                if one.seq not in segments:
-                    segments[one.seq] = segment_of(home, state, one.seq)
-                content = segments[one.seq][row[2]].content
+                content = segment(one.seq)[row[2]].content
             except (*FORGED, StoreCorrupt):
                 continue
             if hashlib.sha256(content).digest() == row[1]:
@@ -148,11 +149,32 @@ class ServerOriginals:
 
 def segment_of(home: Home, state: SessionState, seq: int) -> list[PackedOriginal]:
     """Return the originals that left with an operation. Raises StoreCorrupt: they are missing, or were changed."""
-    (found,) = home.server.read(home.caller, (_SEGMENT, (state.month, state.number, seq)))
-    if not found:
-        raise StoreCorrupt(f"the segment of operation {seq} is missing; {rows.REMEDY}")
-    raw = unframed(home.session_seal(state).open(bytes(found[0][0]), original_place(seq)))
-    return [one for _, one in records(raw)]
+    return segments_of(home, state, [seq])(seq)
+
+
+def segments_of(home: Home, state: SessionState, seqs: Iterable[int]) -> Callable[[int], list[PackedOriginal]]:
+    """Return what opens the segment of each of these operations, as `segment_of` does.
+
+    It is to be asked in their order: one query reads many segments, and they are kept until the next one.
+    """
+    order = sorted(set(seqs))
+    block_of = {seq: place // _AT_ONCE for place, seq in enumerate(order)}
+
+    @lru_cache(maxsize=1)
+    def block(number: int) -> dict[int, bytes]:
+        some = order[number * _AT_ONCE : (number + 1) * _AT_ONCE]
+        (found,) = home.server.read(home.caller, (_SEGMENTS, (state.month, state.number, some)))
+        return {seq: bytes(content) for seq, content in found}
+
+    @lru_cache(maxsize=1)
+    def segment(seq: int) -> list[PackedOriginal]:
+        sealed = block(block_of[seq]).get(seq)
+        if sealed is None:
+            raise StoreCorrupt(f"the segment of operation {seq} is missing; {rows.REMEDY}")
+        raw = unframed(home.session_seal(state).open(sealed, original_place(seq)))
+        return [one for _, one in records(raw)]
+
+    return segment
 
 
 def _decision(record: Record) -> Decision:

@@ -11,13 +11,12 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 import psycopg
-from psycopg import sql
 
 from undrift.errors import InputError, StoreError
 from undrift.stores import rows
 from undrift.stores.postgres import schema
 from undrift.stores.postgres.address import ServerAddress
-from undrift.stores.postgres.connection import Caller, DatabaseServer, connected
+from undrift.stores.postgres.connection import Caller, DatabaseServer, connected, set_path
 from undrift.stores.postgres.opening import entered
 from undrift.values.closing import Closing
 from undrift.values.member import Member, hash_of
@@ -39,9 +38,8 @@ _REVOKE = """DELETE FROM credentials c USING organisations o WHERE o.number = c.
 _AUDIT = """SELECT a.at, r.name, p.name, j.name, a.what, a.names FROM audit a JOIN organisations o ON o.number = a.organisation
     JOIN people r ON r.number = a.reader JOIN people p ON p.number = a.person JOIN projects j ON j.number = a.project
     WHERE o.name = %s ORDER BY a.number DESC LIMIT %s"""
-_DESTROY = "UPDATE organisations SET key = NULL WHERE name = %s RETURNING number"
-_BIND = """UPDATE people p SET login = %s FROM organisations o WHERE o.number = p.organisation AND o.name = %s AND p.name = %s
-    RETURNING p.number"""
+_DESTROY = "UPDATE organisations SET key = NULL WHERE name = %s"
+_BIND = """UPDATE people p SET login = %s FROM organisations o WHERE o.number = p.organisation AND o.name = %s AND p.name = %s"""
 
 
 class ListedKey(NamedTuple):
@@ -94,7 +92,7 @@ class ServerPeople(Closing):
     def new_key(self, person: str, project: str = "", *, days: int | None = None) -> str:
         """Make a person's key, and the person and the project if they are new; it is returned only now.
 
-        `project`: empty: each request names its own. `days`: how long it counts; None: until it is revoked.
+        `project`: the only one of the key; empty: `local`. `days`: how long it counts; None: until it is revoked.
         """
         if not person:
             raise InputError("a key needs the name of a person")
@@ -157,9 +155,7 @@ class ServerPeople(Closing):
     def as_owner(self) -> Iterator[psycopg.Connection[Any]]:
         """Yield a connection of the login that owns the tables, in a transaction."""
         with self._server.owner() as connection, connection.transaction():
-            connection.execute(
-                sql.SQL("SET LOCAL search_path TO {}, public").format(sql.Identifier(self.address.schema))
-            )
+            set_path(connection, self.address.schema)
             yield connection
 
 

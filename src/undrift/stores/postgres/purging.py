@@ -37,6 +37,8 @@ __all__ = ["ServerPurge"]
 
 _ATTEMPTS = 20
 """Times that a purge begins again: more sessions were concerned than it had locked, or the connection ended."""
+_MOST_STATES = 512
+"""Sessions that a purge keeps in memory; others are read each time."""
 _HEADS = """SELECT name, number, epoch, last_seq FROM sessions WHERE project = %s AND person = %s AND last_seq > 0
     ORDER BY number"""
 _SIZES = """SELECT s.name, s.used_at_ms, s.archived, (SELECT coalesce(sum(octet_length(g.content)), 0)::bigint
@@ -65,12 +67,14 @@ class _Acts(NamedTuple):
 
     Args:
         again: Looks once more, as a transaction sees the home that it gets.
+        state: Returns a session, as a home shows it.
         ending: Returns the operation that says what was destroyed.
         blank: Returns a decision without its original.
         heir: Returns what other sessions said of a memory.
     """
 
     again: Callable[[Home], _Look]
+    state: Callable[[Home, str], SessionState]
     ending: Callable[[DoomedRecords], Ending]
     blank: Callable[[Decision], Decision]
     heir: Heir | None = None
@@ -78,7 +82,7 @@ class _Acts(NamedTuple):
 
 @dataclass
 class _Looking:
-    """Looks for the data of aims; another session is read again only if it has changed since the last look."""
+    """Looks for the data of aims; another session is looked at again only if it has changed since the last look."""
 
     _states: dict[str, SessionState] = field(default_factory=dict)
     _seen: dict[tuple[Any, ...], Any] = field(default_factory=dict)
@@ -108,19 +112,28 @@ class _Looking:
 
     def state(self, home: Home, name: str) -> SessionState:
         """Return a session as it is now."""
-        self._states[name] = loaded(home, name, self._states.get(name))
-        return self._states[name]
+        found = loaded(home, name, self._states.get(name))
+        if name in self._states or len(self._states) < _MOST_STATES:
+            self._states[name] = found
+        return found
+
+    def _state_at(self, home: Home, head: tuple[Any, ...]) -> SessionState:
+        """Return a session as a head names it; the server is asked only if it has changed."""
+        known = self._states.get(head[0])
+        if known is not None and (known.number, known.epoch, known.last_seq) == head[1:]:
+            return known
+        return self.state(home, head[0])
 
     def _notes(self, home: Home, head: tuple[Any, ...], aim: Aim, memories: frozenset[str]) -> set[bytes]:
         key = ("notes", *head, memories)
         if key not in self._seen:
-            self._seen[key] = noted(loaded(home, head[0]), aim, memories, has_originals=False)
+            self._seen[key] = noted(self._state_at(home, head), aim, memories, has_originals=False)
         return set(self._seen[key])
 
     def _is_named(self, home: Home, head: tuple[Any, ...], names: frozenset[str]) -> bool:
         key = ("names", *head, names)
         if key not in self._seen:
-            self._seen[key] = is_named(loaded(home, head[0]).log, names)
+            self._seen[key] = is_named(self._state_at(home, head).log, names)
         return bool(self._seen[key])
 
     def _heads(self, home: Home) -> list[tuple[Any, ...]]:
@@ -147,13 +160,13 @@ class ServerPurge:
             if not any(one.operation.kind == "purge" for one in looking.state(home, aims[0].session_id).log):
                 return None
             look = looking.at(home, aims[0])
-        pieces, aim = _pieces(home, look), look.found.aim
+        pieces, aim = _pieces(home, look, looking.state), look.found.aim
 
         def ending(found: DoomedRecords) -> Ending:
             payload = {"what": aim.kind, "removed": found.removed}
             return Ending("purge", at_ms, payload, found.names, forgets_readings=aim.kind in _OF_READINGS)
 
-        found = self._destroy(home, look, _Acts(lambda held: looking.at(held, aim), ending, blank, heir))
+        found = self._destroy(home, look, _Acts(lambda held: looking.at(held, aim), looking.state, ending, blank, heir))
         return Destroyed(aim.kind, found.removed, found.tasks, pieces)
 
     def clean(self, destroyed: Destroyed, *, search_files: bool = False) -> Remains:
@@ -179,7 +192,7 @@ class ServerPurge:
         def ending(found: DoomedRecords) -> Ending:
             return Ending("sweep", at_ms, {"originals": len(found.refs)})
 
-        return len(self._destroy(home, look(home), _Acts(look, ending, blank)).refs)
+        return len(self._destroy(home, look(home), _Acts(look, looking.state, ending, blank)).refs)
 
     def _destroy(self, home: Home, look: _Look, acts: _Acts) -> DoomedRecords:
         """Destroy what a look has found, and what has come to it since, in one transaction.
@@ -217,18 +230,18 @@ def _attempt(home: Home, look: _Look, acts: _Acts, token: bytes) -> tuple[bool, 
             destroy_memories(connection, held, now.versions, now.found, acts.heir)
         ending = replace(acts.ending(now.found), token=token)
         for name in sorted(now.sessions):
-            state = now.state if name == now.state.name else loaded(held, name)
+            state = now.state if name == now.state.name else acts.state(held, name)
             rewrite(connection, held, state, now.found, ending, acts.blank)
     return True, now
 
 
-def _pieces(home: Home, look: _Look) -> tuple[traces.Piece, ...]:
+def _pieces(home: Home, look: _Look, state_of: Callable[[Home, str], SessionState]) -> tuple[traces.Piece, ...]:
     """Return parts of the texts that go, to look for them afterwards."""
 
     def texts() -> Iterator[bytes]:
         for name in sorted(look.sessions):
-            state = look.state if name == look.state.name else loaded(home, name)
-            yield from texts_of(state, look.found, packed_of(home, state))
+            state = look.state if name == look.state.name else state_of(home, name)
+            yield from texts_of(state, look.found, packed_of(home, state, look.found.refs))
         yield from memory_texts(look.versions, look.found.memories, look.found.whole_session)
 
     return traces.pieces(texts())

@@ -1,7 +1,7 @@
 """The tables of a server's store, and their migrations.
 
-Law: a released step never changes, and only adds: an older undrift works beside a newer one until `LEAST_READER` of a
-step says that it cannot. One process migrates at a time. A schema of a newer undrift is refused, and nothing is written.
+Law: a released step never changes, and only adds: an older undrift works beside a newer one until the `least_reader`
+of a step says that it cannot. One process migrates at a time. A schema of a newer undrift is refused, and nothing is written.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ import psycopg
 from psycopg import sql
 
 from undrift.errors import StoreVersionError
-from undrift.stores.postgres.connection import APP_ROLE
+from undrift.stores.postgres.connection import APP_ROLE, set_path
 from undrift.stores.postgres.steps import STEPS, LayoutStep
 
 __all__ = ["is_there", "migrate"]
@@ -48,7 +48,7 @@ def migrate(connection: psycopg.Connection[Any], schema: str, steps: Sequence[La
                 _prepare(connection, name)
             if _version(connection, name, schema, len(steps)) >= number:
                 continue
-            connection.execute(sql.SQL("SET LOCAL search_path TO {}, public").format(name))
+            set_path(connection, schema)
             step.run(connection)
             connection.execute(sql.SQL(_NOTE).format(name), (number, step.least_reader))
 

@@ -16,9 +16,9 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from undrift.errors import InputError, StoreCorrupt, StoreError
 
-__all__ = ["KEY_BYTES", "Seal", "master_key", "new_key"]
+__all__ = ["Seal", "master_key", "new_key"]
 
-KEY_BYTES = 32
+_KEY_BYTES = 32
 _NONCE_BYTES = 12
 _HOW = "`openssl rand -base64 32` prints a new one"
 _PLAIN = b"\0"
@@ -36,14 +36,14 @@ def master_key(path: str) -> bytes | None:
         key = base64.b64decode(Path(path).read_bytes().strip(), validate=True)
     except (OSError, binascii.Error, ValueError) as error:
         raise InputError(f"{path}: the server's key cannot be read: {error}; {_HOW}") from error
-    if len(key) != KEY_BYTES:
-        raise InputError(f"{path}: the server's key has {len(key)} bytes, not {KEY_BYTES}; {_HOW}")
+    if len(key) != _KEY_BYTES:
+        raise InputError(f"{path}: the server's key has {len(key)} bytes, not {_KEY_BYTES}; {_HOW}")
     return key
 
 
 def new_key() -> bytes:
     """Return a new random key."""
-    return os.urandom(KEY_BYTES)
+    return os.urandom(_KEY_BYTES)
 
 
 class Seal:

@@ -21,7 +21,7 @@ from undrift.stores.facts import fact_from
 from undrift.stores.operations import operation_row
 from undrift.stores.postgres import integrity, listing, memory_log, readings
 from undrift.stores.postgres import marks as marks_table
-from undrift.stores.postgres.changes import Additions, additions
+from undrift.stores.postgres.changes import Additions, additions, checked
 from undrift.stores.postgres.connection import StaleState, UnknownOutcome
 from undrift.stores.postgres.documents import ServerDocuments
 from undrift.stores.postgres.events import Kind, LoggedEvent
@@ -84,11 +84,11 @@ class PostgresStore(ServerOriginals, ServerPurge, Closing):
     ) -> int:
         session_id = context.scope.session
         check_scope(self.scope, context.scope)
-        record = operation_row(session_id, kind, context.at_ms, payload)
+        text, ready = operation_row(session_id, kind, context.at_ms, payload)[4], checked(session_id, changes)
 
         def new(home: Home, state: SessionState) -> Append:
             _check_since(state, context.based_on)
-            return _append(home, kind, context.at_ms, record, additions(state, changes))
+            return _append(home, kind, context.at_ms, text, additions(state, ready))
 
         return self._append(session_id, new)
 
@@ -99,7 +99,8 @@ class PostgresStore(ServerOriginals, ServerPurge, Closing):
         """
         home, token = self._home, os.urandom(_TOKEN_BYTES)
         with self._sessions.held(session_id) as known:
-            is_fresh = not known.is_known and self._look_again(home, known) is not None
+            if is_fresh := not known.is_known:
+                self._look_again(home, known)
             for attempt in range(_ATTEMPTS):
                 failure: StoreError | None = None
                 try:
@@ -141,23 +142,23 @@ class PostgresStore(ServerOriginals, ServerPurge, Closing):
     ) -> Moved:
         session_id = context.scope.session
         check_scope(self.scope, context.scope)
-        record = operation_row(session_id, kind, context.at_ms, payload)
+        text, ready = operation_row(session_id, kind, context.at_ms, payload)[4], checked(session_id, changes)
         counts: list[tuple[dict[str, int], dict[str, int]]] = []
 
         def new(home: Home, state: SessionState) -> Append:
-            made = additions(state, changes)
+            made = additions(state, ready)
             settled = memory_log.settled(home, state.number, state.rewinds(), state.last_seq + 1, then)
             closed, opened = state.moved(then)
             counts[:] = [({**closed, **_counted(settled.closed)}, {**opened, **_counted(settled.opened)})]
-            append = _append(home, kind, context.at_ms, record, made)
+            append = _append(home, kind, context.at_ms, text, made)
             return _joined(append, settled.parts)
 
         seq = self._append(session_id, new)
         return Moved(seq, *counts[0])
 
     def rewind_facts(self, session_id: str, to: int, *, at_ms: int) -> int:
-        record = operation_row(session_id, "rewind-facts", at_ms, {"to": to})
-        return self._append(session_id, lambda home, _: _append(home, "rewind-facts", at_ms, record, Additions()))
+        text = operation_row(session_id, "rewind-facts", at_ms, {"to": to})[4]
+        return self._append(session_id, lambda home, _: _append(home, "rewind-facts", at_ms, text, Additions()))
 
     def change_documents(
         self, session_id: str, act: Callable[[DocumentChange], T], *, at_ms: int, payload: Mapping[str, Any]
@@ -165,13 +166,13 @@ class PostgresStore(ServerOriginals, ServerPurge, Closing):
         """Make one change of a session's documents; `act` is called again if another process wrote first."""
         if not session_id:
             raise InputError("a session id must not be empty")
-        record = operation_row(session_id, "documents", at_ms, payload)
+        text = operation_row(session_id, "documents", at_ms, payload)[4]
         done: list[T] = []
 
         def new(home: Home, state: SessionState) -> Append:
             documents = ServerDocuments(state)
             done[:] = [act(documents)]
-            return _append(home, "documents", at_ms, record, Additions(events=_last_of_each(documents.events)))
+            return _append(home, "documents", at_ms, text, Additions(events=_last_of_each(documents.events)))
 
         self._append(session_id, new)
         return done[0]
@@ -274,7 +275,7 @@ class PostgresStore(ServerOriginals, ServerPurge, Closing):
         return int(home.server.read(home.caller, (_TOP_SEQ, (home.project,)))[0][0][0])
 
     def ratings(self, most: int) -> list[tuple[int, int]]:
-        return listing.ratings(self._home, self._sessions, most)
+        return listing.ratings(self._home, most)
 
     def _clock_of(self, session_id: str, seq: int) -> int:
         with self._sessions.read(session_id) as state:
@@ -287,10 +288,9 @@ class PostgresStore(ServerOriginals, ServerPurge, Closing):
         while index_some(self._home, self._sessions, self._texts):
             pass
 
-    def pack(self, most_bytes: int) -> int:
+    def pack(self, most_bytes: int) -> int:  # noqa: ARG002 - there is nothing to pack
         """Return 0: a commit compresses what it writes."""
-        assert self._home.project
-        assert most_bytes >= 0
+        _ = self._home  # a closed store refuses
         return 0
 
     def integrity(self) -> tuple[str, ...]:
@@ -302,8 +302,8 @@ class PostgresStore(ServerOriginals, ServerPurge, Closing):
             home.server.close()
 
 
-def _append(home: Home, kind: str, at_ms: int, record: rows.Row, new: Additions) -> Append:
-    return _joined(Append(kind, at_ms, record[4], record, new), memory_log.memory_parts(home, new))
+def _append(home: Home, kind: str, at_ms: int, payload: str | None, new: Additions) -> Append:
+    return _joined(Append(kind, at_ms, payload, new), memory_log.memory_parts(home, new))
 
 
 def _joined(append: Append, parts: memory_log.MemoryParts) -> Append:
