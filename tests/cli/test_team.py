@@ -31,6 +31,6 @@ def test_a_key_is_shown_once_and_revoked_by_the_command_that_is_shown(tmp_path: 
 
 def test_the_password_of_an_address_is_not_repeated_in_the_next_command():
     with main.make_context("undrift", [], resilient_parsing=True):
-        assert again("postgresql://ann:s3cret@db/shop?sslmode=require&password=s3cret") == (
+        assert again("postgresql://ann:s3cret@db/shop?sslmode=require&password=s3cret&sslpassword=s3cret") == (
             " --home 'postgresql://ann@db/shop?sslmode=require'"
         )

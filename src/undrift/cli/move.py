@@ -66,7 +66,7 @@ def move_command(to: str, home: str | None, as_json: bool) -> None:
     if as_json:
         echo_json({"home": str(places[0].home), "to": shown_home(target), **_as_json(done), "is_proved": is_proved})
     else:
-        _show(done, target)
+        _show(done, target, is_proved=is_proved)
     if not is_proved:
         raise click.exceptions.Exit(1)
 
@@ -96,7 +96,7 @@ def shown_home(target: Path) -> str:
     return without_password(address)
 
 
-def _show(done: list[_MovedProject], target: Path) -> None:
+def _show(done: list[_MovedProject], target: Path, *, is_proved: bool) -> None:
     for one in done:
         moved = one.moved
         whole = count(len(moved.moved), "session")
@@ -114,12 +114,10 @@ def _show(done: list[_MovedProject], target: Path) -> None:
     kinds = sorted({kind for one in done for kind in (*one.moved.source.counts, *one.moved.target.counts)})
     rows = [[kind, *(f"{sum(side.counts[kind] for side in sides):,}" for sides in _sides(done))] for kind in kinds]
     draw([Column("record", words=True), Column("old home"), Column("new home")], rows)
-    old, new = (
-        sha256_of([(one.pair.name, p.sha256) for one, p in zip(done, sides, strict=True)]) for sides in _sides(done)
-    )
+    old, new = _hashes(done)
     say(f"SHA-256 of all, old home: {old}")
     say(f"SHA-256 of all, new home: {new}")
-    if all(one.moved.is_proved for one in done):
+    if is_proved:
         say("Both are equal: nothing was lost.", bold=True)
         note(f"The old home stays as it is. Use the new one with UNDRIFT_HOME={shlex.quote(safe(shown_home(target)))}")
         return
@@ -130,11 +128,15 @@ def _sides(done: list[_MovedProject]) -> tuple[list[Any], list[Any]]:
     return [one.moved.source for one in done], [one.moved.target for one in done]
 
 
+def _hashes(done: list[_MovedProject]) -> tuple[str, str]:
+    """Return the SHA-256 of all in the old home, and in the new one."""
+    names = [one.pair.name for one in done]
+    old, new = (sha256_of([(name, p.sha256) for name, p in zip(names, sides, strict=True)]) for sides in _sides(done))
+    return old, new
+
+
 def _as_json(done: list[_MovedProject]) -> dict[str, Any]:
-    old, new = (
-        sha256_of([(one.pair.name, side.sha256) for one, side in zip(done, sides, strict=True)])
-        for sides in _sides(done)
-    )
+    old, new = _hashes(done)
     return {"sha256": {"old": old, "new": new}, "projects": [_project(one) for one in done]}
 
 

@@ -120,6 +120,8 @@ def _show(pair: Pair, one: Any) -> None:
         )
     for sentence in one.problems[:_MOST_SHOWN]:
         note(f"not synced: {safe(sentence)}")
+    if len(one.problems) > _MOST_SHOWN:
+        note(f"and {len(one.problems) - _MOST_SHOWN:,} more")
 
 
 def _as_json(one: Any) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from undrift.stores.look import sqlite_version
 __all__ = ["report"]
 
 _SPEAKERS = (
-    *(f"undrift.doctor.{name}" for name in ("examine", "gateway", "hooks", "service", "store")),
+    *(f"undrift.doctor.{name}" for name in ("examine", "gateway", "hooks", "server", "service", "store")),
     *(f"undrift.stores.{name}" for name in ("connection", "faults", "integrity", "migrations", "newest")),
 )
 """The modules whose sentences a finding can hold."""

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.long_form import sized
-from tests.stores.builders import add, commit, memory, original, prune, python, remember
+from tests.stores.builders import add, commit, memory, original, prune, python, raw, remember
 from tests.stores.moving.homes import server_home
 from tests.stores.moving.plays import Play, answers
 from tests.stores.on_server import OnServer, address_of, skip_without_server
@@ -19,6 +19,7 @@ from undrift.stores.base import Aim
 from undrift.stores.contract import Store
 from undrift.stores.memory_values import MemoryLine, MemoryLines, MemoryUpdate, Viewer
 from undrift.stores.moving.sync import Synced, sync
+from undrift.stores.moving.sync_state import SyncState
 from undrift.stores.sqlite import SqliteStore
 from undrift.values.memory import MemoryEntry
 from undrift.window.blanking import blanked
@@ -210,6 +211,30 @@ def test_a_purge_reaches_every_machine_and_wins_over_what_was_written_without_kn
     for machine in fleet.machines:
         held = (fleet.home(machine) / "undrift.db").read_bytes()
         assert b"secret words" not in held
+
+
+def test_a_damaged_session_is_named_by_every_sync_until_it_is_mended(tmp_path: Path):
+    fleet = Fleet(tmp_path, "a")
+    with fleet.open("a") as store:
+        add(store, original("e", "words " * 9), prune_them=True)
+        commit(store, "t", "turn", at_ms=2)
+    assert fleet.sync("a").problems == []
+    with fleet.open("a") as store:
+        kept = original("later", "words " * 9, source="pin")
+        commit(store, "s", "add", at_ms=3, originals=[kept])
+        commit(store, "t", "turn", at_ms=4)
+    file, damage = raw(fleet.home("a")), "UPDATE originals SET content = ? WHERE source = 'pin'"
+    before: list[Any] = file.execute("SELECT content FROM originals WHERE source = 'pin'").fetchall()
+    file.execute(damage, (b"",))
+    done = [fleet.sync("a") for _ in range(3)]
+    assert [one.pushed for one in done] == [["t"], [], []]
+    assert [["SHA-256" in problem for problem in one.problems] for one in done] == [[True], [True], [True]]
+    assert SyncState.read(fleet.home("a")).sessions.keys() == {"t"}
+    file.execute(damage, before[0])
+    file.close()
+    mended = fleet.sync("a")
+    assert (mended.pushed, mended.problems) == (["s"], [])
+    agree(fleet)
 
 
 @pytest.mark.parametrize("seed", range(sized(2, 30)))

@@ -67,10 +67,8 @@ def move_pair(pair: Pair, tell: Tell = lambda *_: None) -> Move | None:
     with opened_source(pair.source) as source:
         if not source.heads():
             return None
-        if server_of(pair.target.records) is not None:
-            keep(pair.target)  # its note names the project on the server
+        keep(pair.target)  # before it is opened: its note names the project on the server
         with opened_target(pair.target.records) as target:
-            keep(pair.target)
             has_own_file = server_of(pair.source) is None
             return move(source, target, pair.source if has_own_file else None, tell)
 
@@ -129,20 +127,18 @@ def _on_server(folder: Path, *, create: bool) -> Iterator["Home"]:
     assert address_text is not None
     try:
         from undrift.stores.postgres.address import ServerAddress
-        from undrift.stores.postgres.connection import connected
-        from undrift.stores.postgres.opening import PostgresEngine, entered
+        from undrift.stores.postgres.opening import opened_home
     except ImportError as error:
         from undrift.values.extras import command_for
 
         raise StoreError(f"a home on a server needs {error.name}: {command_for('postgres')}") from error
-    scope = scope_on_server(folder, Scope())
-    PostgresEngine.open(address_text, scope, create=create).close()  # it migrates
     address = ServerAddress.parsed(address_text)
-    server = connected(address, _BUSY_MS)
+    owner = address.of(scope_on_server(folder, Scope())).of("")
+    home = opened_home(address, owner, create=create, busy_timeout_ms=_BUSY_MS)
     try:
-        yield entered(server, address.of(scope).of(""))
+        yield home
     finally:
-        server.close()
+        home.server.close()
 
 
 def _name_of(place: Place) -> str:

@@ -98,7 +98,7 @@ def _with(
 
 
 def _merged(one: MovedOperation, other: MovedOperation, losses: _Losses) -> tuple[MovedOperation, MovedOperation]:
-    """Return an operation with what both homes still hold of it, with the numbers of either; note what is losses."""
+    """Return an operation with what both homes still hold of it, with the numbers of either; note what is gone."""
     there: dict[_Name, list[LoggedEvent]] = {}
     for event in other.logged.events:
         there.setdefault((event.kind, event.key), []).append(event)

@@ -52,7 +52,7 @@ def with_spans(
 ) -> MovedMemory:
     """Return a memory of a home with versions that it lacked, and with the times in which each is active there.
 
-    Identities until now stay as they are: an older undrift may have seen rewinds of several sessions in another way.
+    Times until now stay as they are: an older undrift may have seen rewinds of several sessions in another way.
 
     Args:
         before: The memory as the home has it; without versions if it has none.

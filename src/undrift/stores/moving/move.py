@@ -41,6 +41,7 @@ class Move:
         same: Sessions that were there.
         renumbered: Sessions with operations that have another number now.
         conflicts: Sentences: what is there with another content, or is damaged; it stays where it is.
+        bad: The sessions that conflicts are about.
         left_behind: Sentences: what a move does not take.
         source, target: What both homes hold of all that has no conflict.
     """
@@ -50,6 +51,7 @@ class Move:
     same: list[str] = field(default_factory=list)
     renumbered: list[str] = field(default_factory=list)
     conflicts: list[str] = field(default_factory=list)
+    bad: set[str] = field(default_factory=set)
     left_behind: list[str] = field(default_factory=list)
     source: Proof = field(default_factory=Proof)
     target: Proof = field(default_factory=Proof)
@@ -152,14 +154,19 @@ class _Mover:
                 here, other_quiet = digests_of(there, head.name)
                 own, quiet = digests_of(self._source, head.name)
             except StoreCorrupt as error:
-                self._done.conflicts.append(str(error))
+                self._refuse(head.name, str(error))
                 continue
             common = min(len(here), len(own))
             if here[:common] != own[:common]:
-                self._done.conflicts.append(f"session {head.name[:80]!r}: both homes have it, with other operations")
+                self._refuse(head.name, f"session {head.name[:80]!r}: both homes have it, with other operations")
                 continue
             is_same = len(here) >= len(own) and quiet <= other_quiet
             self._sessions[head.name] = _Session(own, common, known[head.name], other_quiet, is_same)
+
+    def _refuse(self, name: str, conflict: str) -> None:
+        """Leave a session where it is, and say why."""
+        self._done.conflicts.append(conflict)
+        self._done.bad.add(name)
 
     def _number(self, there: Source, memories: Sequence[MovedMemory]) -> None:
         """Give every operation its number in the other home, and every moment its place in time."""
@@ -193,7 +200,7 @@ class _Mover:
             try:
                 self._put_session(head.name)
             except (StoreConflict, StoreCorrupt) as error:
-                self._done.conflicts.append(str(error))
+                self._refuse(head.name, str(error))
                 del self._sessions[head.name]
 
     def _put_session(self, name: str) -> None:
@@ -271,8 +278,7 @@ class _Mover:
 
     def _is_mine(self, session: bytes) -> bool:
         """Tell whether a mark's session has no conflict."""
-        name = rows.text_from(session)
-        return name in self._sessions or not any(repr(name[:80]) in one for one in self._done.conflicts)
+        return rows.text_from(session) not in self._done.bad
 
     def _noted(self, moments: Sequence[LogPlace]) -> int | None:
         if self._folder is None:

@@ -38,9 +38,7 @@ def numbers_in_file(
     used = set(in_use)
     main = _main_origin(every)
     rest = []
-    renumbering: set[str] = (
-        set()
-    )  # sessions of which an earlier operation gets a new number, greater than all that are kept
+    renumbering: set[str] = set()  # an earlier operation gets a new number, greater than all that are kept
     for one in sorted(every, key=lambda operation: operation.seq):
         number = known.get(LogPlace(one.session, one.seq))
         is_free = one.seq not in used and one.seq > last[one.session] and one.session not in renumbering

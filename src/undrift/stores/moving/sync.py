@@ -92,6 +92,7 @@ class _Sync:
         self._state = SyncState.read(folder)
         self._done = Synced()
         self._same: set[str] = set()
+        self._bad: set[str] = set()
 
     def check_server(self, server: list[int]) -> None:
         """Refuse a place on the server that the last sync was not with: records that it lacks were not purged there."""
@@ -128,6 +129,7 @@ class _Sync:
                 self._join(head.name, own, there, has_purges=has_purges)
             except StoreCorrupt as error:
                 self._done.problems.append(str(error))
+                self._bad.add(head.name)
 
     def _join(self, name: str, own: FileSource, there: ServerSource, *, has_purges: bool) -> None:
         mine, theirs = list(own.operations(name)), list(there.operations(name))
@@ -232,6 +234,7 @@ class _Sync:
         pulled = move(self._server.source(), self._file, None, tell, same=self._same, proves=False)
         self._done.pushed += [*pushed.moved, *pushed.continued]
         self._done.pulled += [*pulled.moved, *pulled.continued]
+        self._bad |= pushed.bad | pulled.bad
         known = set(self._done.problems)
         self._done.problems += [one for one in (*pushed.conflicts, *pulled.conflicts) if one not in known]
 
@@ -256,11 +259,10 @@ class _Sync:
             others = {one.name: one for one in there.heads()}
             heads = own.heads()
             shared = own.memory_ids() & there.memory_ids()
-        bad = " ".join(self._done.problems)
         self._state.sessions = {
             one.name: [one.last_seq, others[one.name].last_seq, one.epoch, others[one.name].epoch]
             for one in heads
-            if one.name in others and repr(one.name[:80]) not in bad
+            if one.name in others and one.name not in self._bad
         }
         self._state.memories = sorted(shared)
         self._state.at_ms = at_ms

@@ -110,7 +110,7 @@ class MovedVersion(NamedTuple):
 
     Args:
         act: The kind of the operation.
-        row: As `memory_row` returns it, texts as bytes; None: it was in_use out of sight.
+        row: As `memory_row` returns it, texts as bytes; None: it was taken out of sight.
         spans: When this version was active, oldest first.
     """
 

@@ -90,10 +90,10 @@ def with_owner(home: str | os.PathLike[str], owner: Scope) -> str:
 
 
 def without_password(home: str | os.PathLike[str]) -> str:
-    """Return an address that can be shown and used again: all of it but the password."""
+    """Return an address that can be shown and used again: all of it but the passwords."""
     parts, given = _split(home)
     shown = parts._replace(netloc=_without_password(parts.netloc))
-    return _with_query(shown, (as_given for name, _, as_given in given if name != "password"))
+    return _with_query(shown, (as_given for name, _, as_given in given if name not in ("password", "sslpassword")))
 
 
 def _split(home: str | os.PathLike[str]) -> tuple[SplitResult, list[tuple[str, str, str]]]:

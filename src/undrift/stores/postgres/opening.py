@@ -13,7 +13,7 @@ from undrift.stores.postgres.sealing import Seal, master_key, new_key
 from undrift.stores.postgres.store import PostgresStore
 from undrift.values.scope import LOCAL, Scope
 
-__all__ = ["PostgresEngine", "entered"]
+__all__ = ["PostgresEngine", "entered", "opened_home"]
 
 _ENTER = "SELECT organisation, person, project, key FROM enter(%s, %s, %s, %s)"
 _WRITTEN = "SELECT last_value FROM written"
@@ -39,13 +39,7 @@ class PostgresEngine:
         """Open the records of one scope; see `undrift.stores.opening.open_store`."""
         address = ServerAddress.parsed(home)
         owner = address.of(scope).of("")
-        server = connected(address, busy_timeout_ms)
-        try:
-            _migrated(server, create=create)
-            return PostgresStore(entered(server, owner), owner)
-        except BaseException:
-            server.close()
-            raise
+        return PostgresStore(opened_home(address, owner, create=create, busy_timeout_ms=busy_timeout_ms), owner)
 
     @staticmethod
     def is_there(home: str | os.PathLike[str]) -> bool:
@@ -71,6 +65,20 @@ class PostgresEngine:
 
     back_up = staticmethod(backup.back_up)
     restore_backup = staticmethod(backup.restore_backup)
+
+
+def opened_home(address: ServerAddress, owner: Scope, *, create: bool, busy_timeout_ms: int) -> Home:
+    """Return the home of a scope, with its schema at today's version; the caller closes its server.
+
+    Raises StoreError: as `entered` does, or the server is away, or there is no store and `create` is False.
+    """
+    server = connected(address, busy_timeout_ms)
+    try:
+        _migrated(server, create=create)
+        return entered(server, owner)
+    except BaseException:
+        server.close()
+        raise
 
 
 def entered(server: DatabaseServer, owner: Scope) -> Home:
