@@ -9,8 +9,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from undrift.stores.moving.proof import GOES_BACK, MOVES
+from undrift.stores.moving.proof import MOVES
 from undrift.stores.moving.values import LogPlace, MovedMemory, MovedOperation, Numbered, Span
+from undrift.stores.postgres.session_state import BACK_OF_FACTS
 
 __all__ = ["numbers_in_file", "renumbered", "renumbered_memory"]
 
@@ -62,7 +63,7 @@ def renumbered(one: MovedOperation, numbers: Mapping[int, int]) -> MovedOperatio
     """Return an operation of a session with its new number. `numbers`: those of the session, in its order."""
     operation = one.logged.operation
     payload: Any = operation.payload
-    if operation.kind in GOES_BACK and payload is not None:
+    if operation.kind in BACK_OF_FACTS and payload is not None:
         named = {name: payload[name] for name in MOVES if isinstance(payload.get(name), int)}
         payload = {**payload, **{name: _until(numbers, seq) for name, seq in named.items()}}
     new = replace(operation, seq=numbers[operation.seq], payload=payload)
