@@ -53,7 +53,7 @@ def numbers_in_file(
         found[one.session][one.seq] = number
         last[one.session] = max(last[one.session], number)
     next_ = max(least, max(used, default=0)) + 1
-    for one in _in_order(rest, set(moments)):
+    for one in _in_order(rest, moments):
         found[one.session][one.seq] = next_
         next_ += 1
     return found
@@ -98,14 +98,19 @@ def _main_origin(every: Iterable[Numbered]) -> bytes:
     return max(counts, key=lambda origin: (counts[origin], origin), default=b"")
 
 
-def _in_order(rest: Sequence[Numbered], moments: Collection[LogPlace]) -> list[Numbered]:
-    """Return operations in one order over all sessions, which keeps that of each session."""
+def _in_order(rest: Sequence[Numbered], moments: Sequence[LogPlace]) -> list[Numbered]:
+    """Return operations in one order over all sessions, which keeps that of each session.
+
+    A push that was killed leaves operations with older clocks than the changes of memories that belong to them.
+    """
+    clock_of = {one: clock for clock, one in enumerate(moments, 1)}
     latest: dict[str, int] = defaultdict(int)
-    clocks: dict[str, int] = defaultdict(int)
+    clocks: dict[str, tuple[int, bool]] = defaultdict(lambda: (0, False))
     placed = []
     for one in rest:  # ascending numbers, so each session is in its order
+        moment, before = LogPlace(one.session, one.seq), clocks[one.session]
+        clock = max(before[0], one.clock, clock_of.get(moment, 0))
+        clocks[one.session] = max(before, (clock, moment not in clock_of))
         latest[one.session] = max(latest[one.session], one.at_ms)
-        clocks[one.session] = max(clocks[one.session], one.clock)
-        is_moment = LogPlace(one.session, one.seq) in moments
-        placed.append(((clocks[one.session], not is_moment, latest[one.session], one.session, one.seq), one))
+        placed.append(((clocks[one.session], latest[one.session], one.session, one.seq), one))
     return [one for _, one in sorted(placed, key=lambda pair: pair[0])]
