@@ -166,3 +166,8 @@ def test_every_sentence_of_the_doctor_on_a_whole_home_is_shown(tmp_path: Path) -
     ] == []
     assert "ok     version: the store has version" in "\n".join(shown)
     assert os.sep not in "".join(shown)
+
+
+def test_the_sentences_about_a_server_are_shown() -> None:
+    (line,) = lines(ok("integrity", "every record of this project matches its SHA-256"))
+    assert line == "ok     integrity: every record of this project matches its SHA-256"

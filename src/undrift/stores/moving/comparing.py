@@ -30,7 +30,7 @@ def prove(
         counts: Counter[str] = Counter()
         digests: list[bytes] = []
         quiet: set[bytes] = set()
-        for digest, one in session_digests(home.operations(name), Places()):
+        for digest, one in session_digests(home.operations(name)):
             if digest and len(digests) == length:
                 break
             if digest:
@@ -81,7 +81,7 @@ def identities_of(operations: Sequence[Numbered]) -> dict[LogPlace, Identity]:
 def digests_of(home: Source, name: str) -> tuple[list[bytes], frozenset[bytes]]:
     """Return the digests of the operations of a session, and those of its purges and sweeps."""
     found, quiet = [], set()
-    for digest, one in session_digests(home.operations(name), Places()):
+    for digest, one in session_digests(home.operations(name)):
         if digest:
             found.append(digest)
         else:

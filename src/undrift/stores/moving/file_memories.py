@@ -11,8 +11,9 @@ import apsw
 
 from undrift.stores import rows
 from undrift.stores.memories import MEMORY_COLUMNS, memory_from
-from undrift.stores.moving.file_rows import BACK, Interval, intervals
+from undrift.stores.moving.file_rows import Interval, intervals
 from undrift.stores.moving.values import LogPlace, MovedLine, MovedMemory, MovedVersion, Span
+from undrift.stores.postgres.session_state import BACK
 
 __all__ = ["lines_of", "memories_of", "moments_of", "other_embedders"]
 

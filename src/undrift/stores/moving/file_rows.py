@@ -21,12 +21,10 @@ from undrift.stores.figures import whole
 from undrift.stores.originals import ORIGINAL_COLUMNS, original_from, unpacked_original
 from undrift.stores.packing import PackedOriginal
 from undrift.stores.postgres.events import Kind, LoggedEvent, new_row
-from undrift.stores.postgres.session_state import Record, SessionState
+from undrift.stores.postgres.session_state import BACK, BACK_OF_FACTS, Record, SessionState
 from undrift.stores.tasks import TAG_COLUMNS, TASK_COLUMNS, tag_from, task_from
 
 __all__ = [
-    "BACK",
-    "BACK_OF_FACTS",
     "Interval",
     "check_active",
     "events_of",
@@ -35,8 +33,6 @@ __all__ = [
     "originals_of",
 ]
 
-BACK = frozenset({"rewind", "undo"})
-BACK_OF_FACTS = BACK | {"rewind-facts"}
 _GAPS = """SELECT g.of_number, g.from_seq, g.to_seq FROM gaps g JOIN {table} t ON t.number = g.of_number
     WHERE g.of_table = '{table}' AND t.session_id = ? ORDER BY g.number"""
 _ROWS = "SELECT from_seq, to_seq, {columns} FROM {table} WHERE session_id = ?{where} ORDER BY number"

@@ -12,12 +12,12 @@ import apsw
 
 from undrift.errors import StoreCorrupt
 from undrift.stores import decisions, facts, figures, originals, rows
-from undrift.stores.moving.proof import GOES_BACK
 from undrift.stores.moving.values import MovedOperation, MovedReading
 from undrift.stores.operations import operation_row
 from undrift.stores.pack import pack_session
 from undrift.stores.packing import PackedOriginal
 from undrift.stores.postgres.events import Kind, LoggedEvent
+from undrift.stores.postgres.session_state import BACK, BACK_OF_FACTS
 from undrift.stores.rewinding import change
 from undrift.stores.table import Writing
 
@@ -117,9 +117,9 @@ class _FileWriter:
                 self._close(columns, event, seq)
                 if event.row is not None:
                     self._connection.execute(columns.add, (*columns.row(event), seq))
-        if operation.kind in GOES_BACK:
+        if operation.kind in BACK_OF_FACTS:
             to = (payload or {}).get("to", 0)
-            if operation.kind != "rewind-facts":
+            if operation.kind in BACK:
                 change(self._connection, self._session, to, seq, with_shared=False)  # memories follow
             facts.rewind(self._connection, self._name, to, seq)
         self.last = seq

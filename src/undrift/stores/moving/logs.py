@@ -12,16 +12,15 @@ from typing import Any, NamedTuple
 from undrift.stores import rows
 from undrift.stores.decisions import decision_from, decision_row
 from undrift.stores.moving.file_rows import original_event
-from undrift.stores.moving.proof import MOVES, QUIET, Places, operation_digest
+from undrift.stores.moving.proof import MOVES, QUIET, session_digests
 from undrift.stores.moving.values import MovedOperation
 from undrift.stores.packing import PackedOriginal
-from undrift.stores.postgres.events import Kind, LoggedEvent, as_row, event_of
+from undrift.stores.postgres.events import ORIGINALS, Kind, LoggedEvent, as_row, event_of
 from undrift.values.window import Decision
 
 __all__ = ["Blank", "Joined", "joined"]
 
 Blank = Callable[[Decision], Decision]
-_ORIGINALS = (Kind.ORIGINAL, Kind.KEPT)
 _Name = tuple[int, tuple[bytes, ...]]
 
 
@@ -76,12 +75,7 @@ class _Losses(NamedTuple):
 
 
 def _placed(log: Sequence[MovedOperation]) -> list[tuple[bytes, MovedOperation]]:
-    places, found = Places(), []
-    for one in log:
-        places.add(one.logged.operation.seq, one.logged.operation.kind)
-        if one.logged.operation.kind not in QUIET:
-            found.append((operation_digest(one, places), one))
-    return found
+    return [(digest, one) for digest, one in session_digests(log) if digest]
 
 
 def _head(one: MovedOperation) -> tuple[str, int]:
@@ -121,7 +115,7 @@ def _merged(one: MovedOperation, other: MovedOperation, losses: _Losses) -> tupl
     for event in (*one.logged.events, *other.logged.events):
         if (event.kind, event.key) not in kept:
             losses.names.add((event.kind, event.key))
-            if event.kind in _ORIGINALS:
+            if event.kind in ORIGINALS:
                 losses.refs.add(event.key[-1])
     made = []
     for own, foreign in ((one, other), (other, one)):

@@ -15,12 +15,11 @@ from pathlib import Path
 from undrift.errors import StoreConflict, StoreCorrupt
 from undrift.stores import rows
 from undrift.stores.files import replace_file
-from undrift.stores.memories import memory_from
 from undrift.stores.moving.comparing import digests_of, identities_of, places_of, prove
 from undrift.stores.moving.memories import Key, Rewind, keyed, moments_of, with_spans
 from undrift.stores.moving.numbers import renumbered, renumbered_memory
-from undrift.stores.moving.proof import Identities, Identity, Places, Proof, quiet_digest, session_digests
-from undrift.stores.moving.values import LogPlace, MovedMemory, MovedOperation, Source, Span, Target
+from undrift.stores.moving.proof import Identities, Identity, Proof, quiet_digest, session_digests
+from undrift.stores.moving.values import LogPlace, MovedMemory, MovedOperation, Numbered, Source, Span, Target
 
 __all__ = ["Move", "Tell", "move"]
 
@@ -69,14 +68,14 @@ class _Session:
     """A session of both homes.
 
     Args:
-        digests: Those of its operations in the source.
+        length: The number of its operations in the source.
         here: How many of them the target has.
         last: The target's newest operation of it.
         quiet: Those of the target's purges and sweeps.
         is_same: The target has everything.
     """
 
-    digests: list[bytes]
+    length: int = 0
     here: int = 0
     last: int = 0
     quiet: frozenset[bytes] = frozenset()
@@ -116,14 +115,17 @@ class _Mover:
         self._same = same
         self._done = Move()
         self._sessions: dict[str, _Session] = {}
+        self._heads = source.heads()
+        self._own: Sequence[Numbered] = ()
         self._there: set[LogPlace] = set()
         self._numbers: Mapping[str, Mapping[int, int]] = {}
 
     def run(self, *, proves: bool) -> Move:
         memories = list(self._source.memories())
         with closing(self._target.source()) as there:
-            self._compare(there)
-            self._number(there, memories)
+            operations = there.numbered()
+            self._compare(there, operations)
+            self._number(operations, memories)
         self._put_sessions()
         chosen = [one for one in memories if self._comes(one)]
         held = len(memories) - len(chosen)
@@ -138,17 +140,17 @@ class _Mover:
                 (self._folder / _NOTE).unlink(missing_ok=True)
         return self._done
 
-    def _compare(self, there: Source) -> None:
-        """Look at the sessions that both homes have."""
+    def _compare(self, there: Source, operations: Sequence[Numbered]) -> None:
+        """Look at the sessions that both homes have. `operations`: those of the other one."""
         known = {one.name: one.last_seq for one in there.heads()}
-        lengths = {name: len(places) for name, places in places_of(there.numbered()).items()} if self._same else {}
-        for head in self._source.heads():
+        lengths = {name: len(places) for name, places in places_of(operations).items()} if self._same else {}
+        for head in self._heads:
             if head.name not in known:
-                self._sessions[head.name] = _Session([])
+                self._sessions[head.name] = _Session()
                 continue
             if head.name in self._same:
                 length = lengths[head.name]
-                self._sessions[head.name] = _Session([b""] * length, length, known[head.name], is_same=True)
+                self._sessions[head.name] = _Session(length, length, known[head.name], is_same=True)
                 continue
             try:
                 here, other_quiet = digests_of(there, head.name)
@@ -161,17 +163,17 @@ class _Mover:
                 self._refuse(head.name, f"session {head.name[:80]!r}: both homes have it, with other operations")
                 continue
             is_same = len(here) >= len(own) and quiet <= other_quiet
-            self._sessions[head.name] = _Session(own, common, known[head.name], other_quiet, is_same)
+            self._sessions[head.name] = _Session(len(own), common, known[head.name], other_quiet, is_same)
 
     def _refuse(self, name: str, conflict: str) -> None:
         """Leave a session where it is, and say why."""
         self._done.conflicts.append(conflict)
         self._done.bad.add(name)
 
-    def _number(self, there: Source, memories: Sequence[MovedMemory]) -> None:
+    def _number(self, there_are: Sequence[Numbered], memories: Sequence[MovedMemory]) -> None:
         """Give every operation its number in the other home, and every moment its place in time."""
-        operations = [one for one in self._source.numbered() if one.session in self._sessions]
-        there_are = there.numbered()
+        self._own = self._source.numbered()
+        operations = [one for one in self._own if one.session in self._sessions]
         own, other = places_of(operations), places_of(there_are)
         known = {
             LogPlace(name, places.seq_of(place)): other[name].seq_of(place)
@@ -192,7 +194,7 @@ class _Mover:
             self._note(moments, base)
 
     def _put_sessions(self) -> None:
-        every = [one for one in self._source.heads() if one.name in self._sessions]
+        every = [one for one in self._heads if one.name in self._sessions]
         whole, done = sum(one.size_bytes for one in every), 0
         for head in every:
             self._tell(done, whole, head.name)
@@ -212,18 +214,16 @@ class _Mover:
         if known.is_same:
             self._target.put_session(name, (), self._source.readings(name), known.last)
             return
-        digests: list[bytes] = []
+        known.length = 0
         numbers = self._numbers[name]
 
         def operations() -> Iterator[MovedOperation]:
-            for digest, one in session_digests(self._source.operations(name), Places()):
-                if digest:
-                    digests.append(digest)
-                if len(digests) > known.here if digest else quiet_digest(one) not in known.quiet:
+            for digest, one in session_digests(self._source.operations(name)):
+                known.length += bool(digest)
+                if known.length > known.here if digest else quiet_digest(one) not in known.quiet:
                     yield renumbered(one, numbers)
 
         self._target.put_session(name, operations(), self._source.readings(name), known.last)
-        known.digests = digests
         (self._done.continued if known.last else self._done.moved).append(name)
         if any(old != new for old, new in numbers.items()):
             self._done.renumbered.append(name)
@@ -233,11 +233,13 @@ class _Mover:
 
         Each has the operations whose versions both homes have if it has them in another order there; else None.
         """
+        if not memories:
+            return {}
         with closing(self._target.source()) as there:
             others = identities_of(there.numbered())
             rewinds = [Rewind(*one) for one in there.rewinds()]
             here = {one.id: one for one in there.memories()}
-        times = identities_of(self._source.numbered())
+        times = identities_of(self._own)
         new: list[MovedMemory] = []
         fine: dict[str, set[Key] | None] = {}
         known: dict[str, set[LogPlace]] = {}
@@ -271,7 +273,7 @@ class _Mover:
             prove(self._done.target, there, self._lengths(), memories, readings)
 
     def _lengths(self) -> dict[str, int]:
-        return {name: len(one.digests) for name, one in self._sessions.items()}
+        return {name: one.length for name, one in self._sessions.items()}
 
     def _comes(self, memory: MovedMemory) -> bool:
         return all(moment.session in self._sessions for moment in moments_of(memory))
@@ -329,11 +331,8 @@ def _active_times(memory: MovedMemory, times: Identities) -> list[tuple[Key, lis
 
 def _recorded(memory: MovedMemory) -> int:
     """Return a memory's place in the order of recording."""
-    row = memory.versions[0].row
-    if row is None:
-        return 0
-    session, name, scope, owner, digest, text = row
-    return memory_from((0, digest, session, name, scope, owner, text)).seq
+    entry = memory.versions[0].entry()
+    return 0 if entry is None else entry.seq
 
 
 def _named(moments: Sequence[LogPlace]) -> str:

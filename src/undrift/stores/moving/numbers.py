@@ -9,8 +9,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from undrift.stores.moving.proof import GOES_BACK, MOVES
+from undrift.stores.moving.proof import MOVES
 from undrift.stores.moving.values import LogPlace, MovedMemory, MovedOperation, Numbered, Span
+from undrift.stores.postgres.session_state import BACK_OF_FACTS
 
 __all__ = ["numbers_in_file", "renumbered", "renumbered_memory"]
 
@@ -52,7 +53,7 @@ def numbers_in_file(
         found[one.session][one.seq] = number
         last[one.session] = max(last[one.session], number)
     next_ = max(least, max(used, default=0)) + 1
-    for one in _in_order(rest, set(moments)):
+    for one in _in_order(rest, moments):
         found[one.session][one.seq] = next_
         next_ += 1
     return found
@@ -62,7 +63,7 @@ def renumbered(one: MovedOperation, numbers: Mapping[int, int]) -> MovedOperatio
     """Return an operation of a session with its new number. `numbers`: those of the session, in its order."""
     operation = one.logged.operation
     payload: Any = operation.payload
-    if operation.kind in GOES_BACK and payload is not None:
+    if operation.kind in BACK_OF_FACTS and payload is not None:
         named = {name: payload[name] for name in MOVES if isinstance(payload.get(name), int)}
         payload = {**payload, **{name: _until(numbers, seq) for name, seq in named.items()}}
     new = replace(operation, seq=numbers[operation.seq], payload=payload)
@@ -97,14 +98,19 @@ def _main_origin(every: Iterable[Numbered]) -> bytes:
     return max(counts, key=lambda origin: (counts[origin], origin), default=b"")
 
 
-def _in_order(rest: Sequence[Numbered], moments: Collection[LogPlace]) -> list[Numbered]:
-    """Return operations in one order over all sessions, which keeps that of each session."""
+def _in_order(rest: Sequence[Numbered], moments: Sequence[LogPlace]) -> list[Numbered]:
+    """Return operations in one order over all sessions, which keeps that of each session.
+
+    A push that was killed leaves operations with older clocks than the changes of memories that belong to them.
+    """
+    clock_of = {one: clock for clock, one in enumerate(moments, 1)}
     latest: dict[str, int] = defaultdict(int)
-    clocks: dict[str, int] = defaultdict(int)
+    clocks: dict[str, tuple[int, bool]] = defaultdict(lambda: (0, False))
     placed = []
     for one in rest:  # ascending numbers, so each session is in its order
+        moment, before = LogPlace(one.session, one.seq), clocks[one.session]
+        clock = max(before[0], one.clock, clock_of.get(moment, 0))
+        clocks[one.session] = max(before, (clock, moment not in clock_of))
         latest[one.session] = max(latest[one.session], one.at_ms)
-        clocks[one.session] = max(clocks[one.session], one.clock)
-        is_moment = LogPlace(one.session, one.seq) in moments
-        placed.append(((clocks[one.session], not is_moment, latest[one.session], one.session, one.seq), one))
+        placed.append(((clocks[one.session], latest[one.session], one.session, one.seq), one))
     return [one for _, one in sorted(placed, key=lambda pair: pair[0])]

@@ -16,10 +16,10 @@ import msgspec
 from undrift.stores import rows
 from undrift.stores.moving.values import LogPlace, MovedMemory, MovedOperation, MovedReading, MovedVersion
 from undrift.stores.postgres.events import COUNTED_AS, Kind
+from undrift.stores.postgres.session_state import BACK_OF_FACTS
 
 __all__ = [
     "FORK",
-    "GOES_BACK",
     "Identities",
     "Identity",
     "MOVES",
@@ -34,7 +34,6 @@ __all__ = [
 
 MOVES = ("to", "of")
 """The parts of a payload that name an operation, in operations that go back in time."""
-GOES_BACK = frozenset({"rewind", "undo", "rewind-facts"})
 QUIET = frozenset({"purge", "sweep"})
 """Operations that only say that others were changed."""
 FORK = "@"
@@ -144,11 +143,12 @@ Identities = Mapping[LogPlace, Identity]
 """The operations of a home, by which a version of a memory is known in any other one."""
 
 
-def session_digests(operations: Iterable[MovedOperation], places: Places) -> Iterator[tuple[bytes, MovedOperation]]:
-    """Yield the digest of each operation of a session with the operation itself; fill in its places.
+def session_digests(operations: Iterable[MovedOperation]) -> Iterator[tuple[bytes, MovedOperation]]:
+    """Yield the digest of each operation of a session with the operation itself.
 
     A purge or a sweep has no digest: it has no place.
     """
+    places = Places()
     for one in operations:
         places.add(one.logged.operation.seq, one.logged.operation.kind)
         yield b"" if one.logged.operation.kind in QUIET else operation_digest(one, places), one
@@ -172,7 +172,7 @@ def operation_digest(one: MovedOperation, places: Places) -> bytes:
     """Return the SHA-256 of an operation with all that it made, texts included."""
     operation = one.logged.operation
     payload: Any = operation.payload
-    if operation.kind in GOES_BACK and payload is not None:
+    if operation.kind in BACK_OF_FACTS and payload is not None:
         payload = {**payload, **{n: places.until(payload[n]) for n in MOVES if isinstance(payload.get(n), int)}}
     events = sorted(one.logged.events, key=lambda event: event.kind)
     made = [[event.kind, list(event.key), None if event.row is None else list(event.row)] for event in events]

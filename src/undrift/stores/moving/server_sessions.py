@@ -10,14 +10,15 @@ import psycopg
 
 from undrift.errors import StoreConflict
 from undrift.stores import rows
-from undrift.stores.moving.proof import GOES_BACK
+from undrift.stores.moving.proof import QUIET
 from undrift.stores.moving.reading_server import FROM_FILE
 from undrift.stores.moving.values import MovedOperation, MovedReading
 from undrift.stores.packing import framed, record
-from undrift.stores.postgres.events import Kind, packed_events
-from undrift.stores.postgres.log import Home, events_place, original_place, payload_place
+from undrift.stores.postgres.destroying import sealed_operation
+from undrift.stores.postgres.events import ORIGINALS, Kind
+from undrift.stores.postgres.log import Home, original_place
 from undrift.stores.postgres.sealing import Seal, new_key
-from undrift.stores.postgres.session_state import LoggedOperation, SessionState
+from undrift.stores.postgres.session_state import BACK, LoggedOperation, SessionState
 
 __all__ = ["replace_session", "write_session"]
 
@@ -41,8 +42,6 @@ _READING = """INSERT INTO readings(session, organisation, person, key, before, s
     VALUES(%s, %s, %s, %s, %s, %s, %s, %s, %s) ON CONFLICT (session, record_sha256) DO NOTHING"""
 _AT_ONCE_BYTES = 4 << 20
 _AT_ONCE = 1_000
-_OF_RECORDS = (Kind.ORIGINAL, Kind.KEPT)
-_NO_USE = ("sweep", "purge")
 _EMPTY = (
     "DELETE FROM operations WHERE month = %s AND session = %s",
     "DELETE FROM segments WHERE month = %s AND session = %s",
@@ -118,16 +117,11 @@ class _ServerWriter:
         clock = max(self._clocks[one.logged.clock], before)
         logged = LoggedOperation(operation, one.logged.events, clock)
         self._state.extend(logged)
-        packed = packed_events(logged.events)
-        text = rows.dump(operation.payload, "payload")
-        payload = None if text is None else text.encode()
-        name, kind = rows.raw(self._state.name), rows.raw(operation.kind)
-        digest = rows.digest(name, kind, operation.at_ms, payload, packed)
-        sealed = None if payload is None else self._seal.close(payload, payload_place(seq))
-        events = self._seal.close(framed(packed), events_place(seq))
+        digest, payload, events = sealed_operation(self._state.name, self._seal, logged)
         token = FROM_FILE + one.origin if one.origin else new_key()[:12]
-        self._operations.append((seq, kind, operation.at_ms, clock, token, digest, sealed, events))
-        self._bytes += len(events) + len(sealed or b"")
+        kind = rows.raw(operation.kind)
+        self._operations.append((seq, kind, operation.at_ms, clock, token, digest, payload, events))
+        self._bytes += len(events) + len(payload or b"")
         if one.packed:
             raw = b"".join(record(part._replace(number=place)) for place, part in enumerate(one.packed))
             content = self._seal.close(framed(raw), original_place(seq))
@@ -136,14 +130,14 @@ class _ServerWriter:
         self._originals += [
             (seq, place, event.key[-1])
             for place, event in enumerate(logged.events)
-            if event.kind in _OF_RECORDS and event.row is not None
+            if event.kind in ORIGINALS and event.row is not None
         ]
-        if operation.kind in GOES_BACK - {"rewind-facts"}:
+        if operation.kind in BACK:
             target = (operation.payload or {}).get("to", 0)
             self._moves.append(
                 (self._home.project, self._state.number, seq, target, clock, self._home.caller.organisation)
             )
-        if operation.kind not in _NO_USE:
+        if operation.kind not in QUIET:
             self._used_ms = max(self._used_ms or operation.at_ms, operation.at_ms)
         if self._bytes >= _AT_ONCE_BYTES or len(self._operations) >= _AT_ONCE:
             self._write()

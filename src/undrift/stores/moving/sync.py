@@ -15,7 +15,6 @@ from undrift.errors import StoreCorrupt, StoreError
 from undrift.stores import rows
 from undrift.stores.base import Context, Mark
 from undrift.stores.marks import mark_row
-from undrift.stores.memories import memory_from
 from undrift.stores.memory_values import MemoryUpdate
 from undrift.stores.moving.comparing import identities_of
 from undrift.stores.moving.forks import forked, new_refs
@@ -32,7 +31,7 @@ from undrift.stores.moving.sync_state import SyncState
 from undrift.stores.moving.values import MovedMark, MovedMemory, MovedOperation, MovedReading, MovedVersion
 from undrift.stores.moving.writing_file import FileTarget
 from undrift.stores.moving.writing_server import ServerTarget
-from undrift.stores.postgres.events import Kind
+from undrift.stores.postgres.events import ORIGINALS
 from undrift.stores.postgres.log import Home
 from undrift.stores.sqlite import SqliteStore
 from undrift.values.memory import MemoryEntry
@@ -180,10 +179,9 @@ class _Sync:
             there = self._server.source()
             mine, theirs = ({one.id: one for one in source.memories()} for source in (own, there))
             ids, other_ids = own.memory_ids(), there.memory_ids()
-            times, other_times = identities_of(own.numbered()), identities_of(there.numbered())
-            purges_here, other_purges = (
-                any(one.kind == "purge" for one in source.numbered()) for source in (own, there)
-            )
+            operations, others = own.numbered(), there.numbered()
+        times, other_times = identities_of(operations), identities_of(others)
+        purges_here, other_purges = (any(one.kind == "purge" for one in some) for some in (operations, others))
         known = set(self._state.memories)
         gone, gone_there = (known & ids) - other_ids, (known & other_ids) - ids
         for missing, purges, where in ((gone, other_purges, "on the server"), (gone_there, purges_here, "here")):
@@ -273,8 +271,7 @@ class _Sync:
 
 
 def _refs(log: Sequence[MovedOperation]) -> set[str]:
-    kinds = (Kind.ORIGINAL, Kind.KEPT)
-    return {rows.text_from(event.key[-1]) for one in log for event in one.logged.events if event.kind in kinds}
+    return {rows.text_from(event.key[-1]) for one in log for event in one.logged.events if event.kind in ORIGINALS}
 
 
 def _reading_of(session: str, one: MovedReading) -> MovedReading:
@@ -292,8 +289,7 @@ def _active(memory: MovedMemory) -> MemoryEntry | None:
     """Return a memory as it is now; None: it is out of sight."""
     for version in memory.versions:
         if version.row is not None and version.spans and version.spans[-1].end is None:
-            session, name, scope, owner, digest, text = version.row
-            return memory_from((0, digest, session, name, scope, owner, text))
+            return version.entry()
     return None
 
 

@@ -7,8 +7,10 @@ and its number.
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from undrift.stores.memories import memory_from
 from undrift.stores.packing import PackedOriginal
 from undrift.stores.postgres.session_state import LoggedOperation
+from undrift.values.memory import MemoryEntry
 
 __all__ = [
     "LogPlace",
@@ -118,6 +120,13 @@ class MovedVersion(NamedTuple):
     act: bytes
     row: tuple[Any, ...] | None
     spans: tuple[Span, ...] = ()
+
+    def entry(self) -> MemoryEntry | None:
+        """Return the memory. Raises StoreCorrupt: it does not match its SHA-256."""
+        if self.row is None:
+            return None
+        session, name, scope, owner, digest, text = self.row
+        return memory_from((0, digest, session, name, scope, owner, text))
 
 
 class MovedMemory(NamedTuple):
@@ -249,8 +258,4 @@ class Target(Protocol):
 
     def put_marks(self, marks: Iterable[MovedMark]) -> None:
         """Write marks that are not here yet."""
-        ...
-
-    def close(self) -> None:
-        """Give back what is held; a second call does nothing."""
         ...

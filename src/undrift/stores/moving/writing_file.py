@@ -23,7 +23,7 @@ from undrift.stores import (
     timeline,
 )
 from undrift.stores.connection import connect, prepare_file
-from undrift.stores.memories import add_slots, memory_from
+from undrift.stores.memories import add_slots
 from undrift.stores.memory_values import MemoryLine, content_digest
 from undrift.stores.migrations import transaction
 from undrift.stores.moving.file_sessions import kept_text, write_session
@@ -164,9 +164,10 @@ class FileTarget:
             self._connection.close(True)
 
     def _put_version(self, version: MovedVersion) -> None:
+        entry = version.entry()
         assert version.row is not None
+        assert entry is not None
         session, name, scope, owner, digest, record = version.row
-        entry = memory_from((0, digest, session, name, scope, owner, record))
         start = version.at.seq
         spans = [(one.start.seq, None if one.end is None else one.end.seq) for one in version.spans]
         end = spans[-1][1] if spans else start

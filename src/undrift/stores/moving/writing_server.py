@@ -14,8 +14,7 @@ import psycopg
 
 from undrift.errors import StoreConflict
 from undrift.stores import rows
-from undrift.stores.memories import memory_from
-from undrift.stores.memory_values import content_digest
+from undrift.stores.memory_values import MemoryLine, content_digest
 from undrift.stores.moving.reading_server import ServerSource
 from undrift.stores.moving.server_sessions import replace_session, write_session
 from undrift.stores.moving.values import (
@@ -28,7 +27,14 @@ from undrift.stores.moving.values import (
     Numbered,
 )
 from undrift.stores.postgres.log import Home, loaded
-from undrift.stores.postgres.memory_log import digest_number, is_shared, sealed_record, slot_numbers, vectors_place
+from undrift.stores.postgres.memory_log import (
+    digest_number,
+    is_shared,
+    sealed_line,
+    sealed_record,
+    slot_numbers,
+    vectors_place,
+)
 from undrift.stores.postgres.sealing import new_key
 from undrift.stores.postgres.session_state import SessionState
 from undrift.values.memory import MemoryEntry
@@ -169,9 +175,6 @@ class ServerTarget:
                 connection.execute(sql, (self._home.project, self._home.caller.person, names))
             connection.execute(_MOVED, (0, self._home.project))
 
-    def close(self) -> None:
-        """Do nothing: who gave the home closes it."""
-
     def _held(self, connection: psycopg.Connection[Any], name: str, at_ms: int, after: int) -> SessionState:
         """Lock a session that ends with an operation, or make it."""
         home, whose = self._home, (self._home.project, self._home.caller.person)
@@ -251,8 +254,7 @@ def _entries(memory: MovedMemory) -> Iterator[tuple[Any, MemoryEntry]]:
     entry: MemoryEntry | None = None
     for version in memory.versions:
         if version.row is not None:
-            session, name, scope, owner, digest, text = version.row
-            entry = memory_from((0, digest, session, name, scope, owner, text))
+            entry = version.entry()
         if entry is not None:
             yield version, entry
 
@@ -270,7 +272,7 @@ def _is_shared(home: Home, memory: MovedMemory) -> bool:
 
 def _line_row(home: Home, one: MovedLine, *, is_shared: bool) -> tuple[Any, ...]:
     name = rows.raw(one.id)
-    sealed = home.seal.close((rows.dump(one.fields, "line") or "").encode(), b"line " + name)
+    sealed = sealed_line(home, MemoryLine(**one.fields))
     vectors = home.seal.close(_floats(one.vectors, one.dimension), vectors_place(name)) if one.vectors else None
     who = (home.caller.organisation, home.caller.person)
     return home.project, name, *who, is_shared, sealed, one.embedder, one.dimension, vectors

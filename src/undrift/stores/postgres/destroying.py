@@ -24,7 +24,7 @@ from undrift.stores.postgres.sealing import Seal, new_key
 from undrift.stores.postgres.session_state import LoggedOperation, SessionState
 from undrift.values.window import Decision
 
-__all__ = ["Ending", "ended", "holding", "packed_of", "rewrite"]
+__all__ = ["Ending", "ended", "holding", "packed_of", "rewrite", "sealed_operation"]
 
 _HOLD = "SELECT number FROM sessions WHERE project = %s AND person = %s AND name = ANY(%s) ORDER BY number FOR UPDATE"
 _HOLD_PROJECT = "SELECT clock FROM projects WHERE number = %s FOR UPDATE"
@@ -239,12 +239,15 @@ def _forget_originals(
 
 def _row(state: SessionState, key: bytes, one: LoggedOperation) -> tuple[Any, ...]:
     """Return an operation's values: SHA-256, payload, events, and where it is."""
-    return (*_sealed(state.name, key, one), state.month, state.number, one.operation.seq)
+    return (*sealed_operation(state.name, Seal(key), one), state.month, state.number, one.operation.seq)
 
 
-def _sealed(name: str, key: bytes, one: LoggedOperation) -> tuple[bytes, bytes | None, bytes]:
-    """Return the SHA-256 of an operation, and its payload and its events, sealed for their places."""
-    operation, seal = one.operation, Seal(key)
+def sealed_operation(name: str, seal: Seal, one: LoggedOperation) -> tuple[bytes, bytes | None, bytes]:
+    """Return the SHA-256 of an operation, and its payload and its events, sealed for their places.
+
+    `name`, `seal`: those of its session.
+    """
+    operation = one.operation
     packed = packed_events(one.events)
     text = rows.dump(operation.payload, "payload")
     payload = None if text is None else text.encode()
@@ -269,5 +272,5 @@ def _append(connection: psycopg.Connection[Any], held: Home, state: SessionState
     ((clock,),) = connection.execute(_CLOCK, (held.project,)).fetchall()
     owner = (held.caller.organisation, held.caller.person)
     values = (state.month, state.number, seq, *owner, rows.raw(ending.kind), ending.at_ms, clock, ending.token)
-    connection.execute(_ADD, (*values, *_sealed(state.name, key, one)))
+    connection.execute(_ADD, (*values, *sealed_operation(state.name, Seal(key), one)))
     connection.execute(_APPENDED, (seq, ending.at_ms, ending.at_ms, state.month, state.number))

@@ -17,6 +17,7 @@ __all__ = [
     "GONE",
     "Kind",
     "LoggedEvent",
+    "ORIGINALS",
     "as_row",
     "digest_of",
     "event_of",
@@ -44,6 +45,7 @@ class Kind(IntEnum):
     DOCUMENT = 8
 
 
+ORIGINALS = (Kind.ORIGINAL, Kind.KEPT)
 COUNTED_AS = {
     Kind.ORIGINAL: "originals", Kind.KEPT: "originals", Kind.DECISION: "decisions", Kind.TASK: "tasks", Kind.TAG: "tags",
     Kind.FACT: "facts", Kind.RUN: "run_records", Kind.DOCUMENT: "documents",

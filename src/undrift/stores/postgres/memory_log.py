@@ -27,6 +27,7 @@ __all__ = [
     "memory_parts",
     "opened_record",
     "opened_version",
+    "sealed_line",
     "sealed_record",
     "sealed_row",
     "settled",
@@ -261,6 +262,11 @@ def line_from(home: Home, name: bytes, line: bytes) -> MemoryLine:
     return MemoryLine(**fields)
 
 
+def sealed_line(home: Home, line: MemoryLine) -> bytes:
+    """Return what is searched of a memory, sealed."""
+    return home.seal.close((rows.dump(line._asdict(), "line") or "").encode(), b"line " + rows.raw(line.id))
+
+
 def _of(update: Any) -> MemoryEntry:
     one = update.after or update.before
     assert isinstance(one, MemoryEntry)  # `prepared` has refused it
@@ -302,7 +308,7 @@ def _line_values(home: Home, additions: Additions) -> dict[str, list[Any]]:
         vectors = [None] * len(some.lines) if not some.embedder else [_vector_bytes(some, one) for one in some.vectors]
         for line, vector in zip(some.lines, vectors, strict=True):
             name = rows.raw(line.id)
-            sealed = home.seal.close((rows.dump(line._asdict(), "line") or "").encode(), b"line " + name)
+            sealed = sealed_line(home, line)
             kept = None if vector is None else home.seal.close(vector, vectors_place(name))
             fields = (name, shared.get(line.id, False), sealed, some.embedder, some.dimension, kept)
             for key, value in zip(values, fields, strict=True):

@@ -18,7 +18,14 @@ from undrift.stores.memory_values import Heir, MemoryLine, content_digest
 from undrift.stores.packing import FORGED
 from undrift.stores.postgres.doomed import DoomedRecords
 from undrift.stores.postgres.log import Home
-from undrift.stores.postgres.memory_log import digest_number, is_shared, opened_version, sealed_record, slot_numbers
+from undrift.stores.postgres.memory_log import (
+    digest_number,
+    is_shared,
+    opened_version,
+    sealed_line,
+    sealed_record,
+    slot_numbers,
+)
 from undrift.values.memory import MemoryEntry, heir_id
 
 __all__ = ["Version", "destroy_memories", "memories_of", "memory_texts", "versions_of"]
@@ -199,7 +206,7 @@ def _index(
     searched = []
     for name, (person, entry, line) in lines.items():
         key = rows.raw(name)
-        sealed = home.seal.close((rows.dump(line._asdict(), "line") or "").encode(), b"line " + key)
+        sealed = sealed_line(home, line)
         searched.append((home.project, key, home.caller.organisation, person, is_shared(home, entry.scope), sealed))
     with connection.cursor() as cursor:
         cursor.executemany(_SLOT, sorted(slots))

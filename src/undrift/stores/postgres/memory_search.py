@@ -13,10 +13,10 @@ from undrift.stores import rows
 from undrift.stores.embed import Embedder
 from undrift.stores.memory_contract import LinesOf
 from undrift.stores.memory_index import Making, MemoryIndex
-from undrift.stores.memory_values import MemoryLine, MemoryLines, Viewer
+from undrift.stores.memory_values import MemoryLines, Viewer
 from undrift.stores.postgres.log import Home
 from undrift.stores.postgres.memories import ServerMemories
-from undrift.stores.postgres.memory_log import CURRENT, line_from, opened_record, vectors_place
+from undrift.stores.postgres.memory_log import CURRENT, line_from, opened_record, sealed_line, vectors_place
 
 __all__ = ["ServerMemorySearch"]
 
@@ -73,7 +73,7 @@ class ServerMemorySearch:
         entries = sorted((opened_record(home, bytes(name), record) for name, record in found), key=lambda one: one.seq)
         lines = list(lines_of(entries))
         names = [rows.raw(one.id) for one in lines]
-        sealed = [_sealed(home, one) for one in lines]
+        sealed = [sealed_line(home, one) for one in lines]
         counted = home.server.write(
             home.caller, (_CLEAR, (home.project,)), (_PUT_LINES, (names, sealed, home.project)),
             (_OTHER_EPOCH, (home.project,)), (_COUNT_ACTIVE, (home.project,)),
@@ -136,7 +136,3 @@ class ServerMemorySearch:
         (found,) = home.server.read(home.caller, (sql, (home.project, [rows.raw(one) for one in ids])))
         entries = [opened_record(home, bytes(name), record) for name, record in found]
         return {one.id: one.content for one in entries}
-
-
-def _sealed(home: Home, line: MemoryLine) -> bytes:
-    return home.seal.close((rows.dump(line._asdict(), "line") or "").encode(), b"line " + rows.raw(line.id))

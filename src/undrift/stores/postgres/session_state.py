@@ -5,7 +5,7 @@ counted then, so a record is what the last event that counts made of it. Nothing
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
@@ -14,7 +14,7 @@ from undrift.stores.base import Met, Operation
 from undrift.stores.postgres.events import COUNTED_AS, GONE, Kind, LoggedEvent, as_row, digest_of
 from undrift.stores.timeline import Stretch, stretches
 
-__all__ = ["LoggedOperation", "Record", "SessionState", "values_of"]
+__all__ = ["BACK", "BACK_OF_FACTS", "LoggedOperation", "Record", "SessionState", "values_of"]
 
 T = TypeVar("T")
 
@@ -23,8 +23,10 @@ _OF_ONE_OPERATION = 1 << 20
 
 
 _REWOUND = frozenset({Kind.KEPT, Kind.DECISION, Kind.TASK, Kind.TAG, Kind.DOCUMENT})
-_BACK = ("rewind", "undo")
-_BACK_OF_FACTS = (*_BACK, "rewind-facts")
+BACK = frozenset({"rewind", "undo"})
+"""Operations that go back in time."""
+BACK_OF_FACTS = BACK | {"rewind-facts"}
+"""Those that do so for facts."""
 
 
 class Record(NamedTuple):
@@ -110,10 +112,10 @@ class SessionState:
         seq, kind = logged.operation.seq, logged.operation.kind
         for one in _records(logged):
             self._add(one)
-        if kind in _BACK:
-            self._active = self._then(seq, _REWOUND, _BACK)
-        if kind in _BACK_OF_FACTS:
-            facts = self._then(seq, {Kind.FACT}, _BACK_OF_FACTS)
+        if kind in BACK:
+            self._active = self._then(seq, _REWOUND, BACK)
+        if kind in BACK_OF_FACTS:
+            facts = self._then(seq, {Kind.FACT}, BACK_OF_FACTS)
             now = {key: one for (_, key), one in facts.items()}
             if {key: one.number for key, one in now.items()} != {key: one.number for key, one in self._facts.items()}:
                 self._facts, self._facts_at = now, seq
@@ -165,7 +167,7 @@ class SessionState:
 
     def facts_at(self, seq: int) -> list[Record]:
         """Return the versions of facts right after an operation, in their order."""
-        return _facts_in_order(self._then(self.until(seq), {Kind.FACT}, _BACK_OF_FACTS).values())
+        return _facts_in_order(self._then(self.until(seq), {Kind.FACT}, BACK_OF_FACTS).values())
 
     def until(self, seq: int) -> int:
         """Return the newest operation up to a number; 0 if there is none."""
@@ -181,17 +183,17 @@ class SessionState:
 
     def rewinds(self) -> list[tuple[int, int]]:
         """Return the session's rewinds: the number of each, and the number that it went back to."""
-        return _moves(self.log, self.last_seq, _BACK)
+        return _moves(self.log, self.last_seq, BACK)
 
     def moved(self, then: int) -> tuple[dict[str, int], dict[str, int]]:
         """Return how many records a rewind to an operation would make inactive, and active, by kind."""
         to = self.until(then)
-        before, after = self._active, self._then(to, _REWOUND, _BACK)
+        before, after = self._active, self._then(to, _REWOUND, BACK)
         return _count(before, after), _count(after, before)
 
     def counted(self, seq: int) -> list[Stretch]:
         """Return the operations that counted right after an operation, oldest first."""
-        return stretches(_moves(self.log, seq, _BACK), seq)
+        return stretches(_moves(self.log, seq, BACK), seq)
 
     def state(self, seq: int | None) -> dict[str, dict[str, bytes]]:
         """Return the active records as kind -> key -> digest, now or right after an operation."""
@@ -199,7 +201,7 @@ class SessionState:
             every, facts = self._active, {(int(Kind.FACT), key): one for key, one in self._facts.items()}
         else:
             then = self.until(seq)
-            every, facts = self._then(then, _REWOUND, _BACK), self._then(then, {Kind.FACT}, _BACK_OF_FACTS)
+            every, facts = self._then(then, _REWOUND, BACK), self._then(then, {Kind.FACT}, BACK_OF_FACTS)
         found: dict[str, dict[str, bytes]] = {COUNTED_AS[kind]: {} for kind in (*sorted(_REWOUND), Kind.FACT)}
         for (kind, key), one in {**every, **facts}.items():
             name = b" ".join(key).decode("utf-8", "surrogatepass")
@@ -211,8 +213,8 @@ class SessionState:
 
         The kinds are None if they stay as they are; each in hexadecimal.
         """
-        if kind in _BACK:
-            then = self._then(self.until(_target(payload or {})), _REWOUND, _BACK)
+        if kind in BACK:
+            then = self._then(self.until(_target(payload or {})), _REWOUND, BACK)
             active: set[tuple[int, tuple[bytes, ...]]] = set(then)
             counts = {one: sum(of == one for of, _ in active) for one in (Kind.KEPT, Kind.DECISION)}
             return counts[Kind.KEPT], counts[Kind.DECISION], _kinds_of_documents(active)
@@ -262,7 +264,9 @@ class SessionState:
                 self._task_order.setdefault(key[0])
                 self._ordinal = max(self._ordinal, row[3] if row else 0)
 
-    def _then(self, seq: int, kinds: Iterable[int], back: Sequence[str]) -> dict[tuple[int, tuple[bytes, ...]], Record]:
+    def _then(
+        self, seq: int, kinds: Iterable[int], back: Collection[str]
+    ) -> dict[tuple[int, tuple[bytes, ...]], Record]:
         """Return what was active right after an operation."""
         counted = stretches(_moves(self.log, seq, back), seq)
         found: dict[tuple[int, tuple[bytes, ...]], Record] = {}
@@ -322,7 +326,7 @@ def _kinds_of_documents(active: Iterable[tuple[int, tuple[bytes, ...]]]) -> list
     return sorted({key[0].hex() for kind, key in active if kind == Kind.DOCUMENT})
 
 
-def _moves(log: Sequence[LoggedOperation], until: int, back: Sequence[str]) -> list[tuple[int, int]]:
+def _moves(log: Sequence[LoggedOperation], until: int, back: Collection[str]) -> list[tuple[int, int]]:
     """Return the rewinds up to an operation: the number of each, and the number that it went back to."""
     payloads = ((one.operation.seq, one.operation.kind, one.operation.payload or {}) for one in log)
     return [(seq, _target(payload)) for seq, kind, payload in payloads if kind in back and seq <= until]
