@@ -50,8 +50,8 @@ def test_no_original_that_a_window_let_go_is_lost_to_a_kill_at_any_moment(tmp_pa
 def killed_again_and_again(tmp_path: Path, clients: Forks) -> None:
     random, rounds_done, in_the_midst = Random(7), 0, 0
     acknowledged: dict[str, str] = {}
-    for cycle in range(4 * CYCLES):  # on a busy machine it takes longer until one is killed in the midst of a turn
-        if cycle >= CYCLES and in_the_midst:
+    for cycle in range(4 * CYCLES):  # on a busy machine a client comes less far before it is killed
+        if cycle >= CYCLES and in_the_midst and len(acknowledged) > 100:
             break
         wait = random.random() < 0.9
         client = clients.start(tmp_path, rounds_done)
