@@ -58,6 +58,20 @@ def print_text(text: str) -> None:
     click.echo((text + end).encode("utf-8", "replace"), nl=False)
 
 
+_WORDS = {
+    "rules": ("group of rules", "groups of rules"),
+    "requests": ("request",),
+    "said": ("other message",),
+    "pasted": ("pasted text",),
+    "plan": ("step of the plan", "steps of the plan"),
+    "steps": ("step of the plan", "steps of the plan"),
+    "tried": ("attempt",),
+    "file": ("part of a file", "parts of files"),
+    "result": ("part of a result", "parts of results"),
+}
+"""Kind of an item -> one of it, and several; of the others the kind itself is the word."""
+
+
 def _as_json(restored: Restored, budget: int, path: Path) -> dict[str, Any]:
     return {
         "path": str(path),
@@ -73,5 +87,5 @@ def _what(restored: Restored, budget: int) -> str:
     if not restored.text:
         return f"There is nothing to restore within {budget:,} tokens."
     kinds = Counter(item.kind for item in restored.items)
-    parts = ", ".join(f"{number:,} {safe(kind)}" for kind, number in kinds.items())
+    parts = ", ".join(count(number, *_WORDS.get(kind, (safe(kind),))) for kind, number in kinds.items())
     return f"{count(restored.tokens, 'token')} of at most {budget:,}: {parts}"

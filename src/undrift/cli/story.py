@@ -24,6 +24,7 @@ _MOST_ROWS = 12
 _EVEN = 0.005
 """A difference below half a per cent counts as none."""
 _TELLING = ("malformed line", "cut last line", "nested too deeply", "line is not an object", "unknown")
+_TELLING += ("line of another chat", "message of another conversation")
 """How the reasons begin that are about the file; the others are its client's own records."""
 
 
@@ -146,10 +147,8 @@ def _several(reports: Sequence[ReplayReport], pruned: Sequence[ReplayReport]) ->
     if not pruned:
         return _nothing_left(max(reports, key=lambda report: report.peak_before))
     paid = sum(report.cost.change <= -_EVEN for report in pruned)
-    return (
-        f"undrift pruned {len(pruned):,} of {count(len(reports), 'session')}. "
-        f"Pruning lowered the cost of {paid:,} of them."
-    )
+    of = f"{len(pruned):,} of {count(len(reports), 'session')}"
+    return f"undrift pruned {of}. Pruning lowered the cost of {paid:,} of them."
 
 
 def _over(prompts: int) -> str:

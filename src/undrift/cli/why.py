@@ -181,8 +181,9 @@ def _figures(decision: Decision) -> list[str]:
         return []
     total, protected, budget, target = (_calibration(detail).tokens(detail[name]) for name in names)
     freed = round(_calibration(detail).slope * decision.tokens_saved)
+    at = f"The budget was {budget:,} tokens, the" if detail.get("moment", "budget") == "budget" else "The"
     sentence = (
-        f"The window was {total:,} tokens, and {protected:,} of them had to stay. The budget was {budget:,} tokens, the "
+        f"The window was {total:,} tokens, and {protected:,} of them had to stay. {at} "
         f"prune stopped at {target:,} tokens, and this freed {count(freed, 'token')}."
     )
     return [sentence, *_moment(detail)]
