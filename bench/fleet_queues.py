@@ -72,14 +72,20 @@ def drawn(
     whole = sum(weights)
     average = sum(weight * value for weight, value, _ in kinds) / whole + more_ms
 
+    # of each kind the mean of its draws, about
+    between_of = [
+        mean([quantiles[0] / 2 + quantiles[-1] / 2, *quantiles[1:-1]]) if len(quantiles) > 1 else 0.0
+        for _, _, quantiles in kinds
+    ]
+    rows = [(value, quantiles, between) for (_, value, quantiles), between in zip(kinds, between_of, strict=True)]
+
     def draw(random: Random) -> float:
-        _, value, quantiles = random.choices(kinds, weights)[0]
+        value, quantiles, between = random.choices(rows, weights)[0]
         if len(quantiles) < 2:
             return value + more_ms
         place = random.random() * (len(quantiles) - 1)
         low = int(place)
         drawn = quantiles[low] + (place - low) * (quantiles[low + 1] - quantiles[low])
-        between = mean([quantiles[0] / 2 + quantiles[-1] / 2, *quantiles[1:-1]])  # the mean of such draws, about
         return value * drawn / between + more_ms if between > 0 else value + more_ms
 
     return average, draw

@@ -175,12 +175,15 @@ def use(other: Other) -> None:
     _Paired.other = other
 
 
-def play_tasks(steps: int, first_seed: int, *, examples: int = 10) -> int:
-    """Play the twins of sessions with tasks until so many steps were taken; return how many were."""
+def play_tasks(steps: int, first_seed: int, *, examples: int = 10, most_steps: int = 40) -> int:
+    """Play the twins of sessions with tasks until so many steps were taken; return how many were.
+
+    `examples`: at least 2, as the first takes no step. `most_steps`: of one example.
+    """
     number, before = first_seed, TwinTasks.counts["step"]
     while TwinTasks.counts["step"] - before < steps:
         number += 1
-        machines.play(TwinTasks, number, examples=examples, steps=40, shrinks=False, said="tasks: ")
+        machines.play(TwinTasks, number, examples=examples, steps=most_steps, shrinks=False, said="tasks: ")
     return TwinTasks.counts["step"] - before
 
 

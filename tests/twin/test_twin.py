@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.builders import assistant, body, call, crowded, result, text, thinking, user
+from tests.long_form import sized
 from tests.twin import machine
 from tests.twin.twin import Differ, Other, Twin
 from undrift.core.window import plan
@@ -35,7 +36,8 @@ def test_conversations_are_the_same_on_both_sides_of_the_pipe(other: Other, wire
 
 def test_tasks_are_the_same_on_both_sides_of_the_pipe(other: Other):
     machine.use(other)
-    assert machine.play_tasks(40, first_seed=1, examples=2) >= 40
+    steps = sized(16, 40)
+    assert machine.play_tasks(steps, first_seed=1, examples=2, most_steps=steps) >= steps
 
 
 # ------------------------------------------------------------------------------------------------------- what is played

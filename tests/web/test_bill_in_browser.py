@@ -13,7 +13,7 @@ from tests.web.builders import recorded, serving, source_of, turns
 from tests.web.tabs import closed, opened
 from tests.web.test_bill import eventful, today
 from tests.web.test_compactions import RULES, session
-from tests.web.test_in_browser import FOREIGN, NODES, TITLES, text_of, until
+from tests.web.test_in_browser import FOREIGN, NODES, TITLES, only_in_full, text_of, until
 from undrift.session.session import Session
 from undrift.settings import Settings
 
@@ -44,6 +44,7 @@ def address(home: Path) -> Iterator[str]:
         yield url
 
 
+@only_in_full
 def test_new_prompts_come_into_the_bill_and_leave_the_focus_the_page_and_what_is_open(
     browser: Browser, address: str, home: Path
 ):
@@ -69,6 +70,7 @@ def test_new_prompts_come_into_the_bill_and_leave_the_focus_the_page_and_what_is
     closed(browser, tab)
 
 
+@only_in_full
 def test_a_compactions_texts_are_texts_and_stand_in_few_nodes(browser: Browser, address: str):
     tab = opened(browser, address, f"#/session/{HOSTILE}/compactions")
     until(tab, "document.querySelector('article details')")
@@ -96,6 +98,7 @@ def test_what_a_session_cost_and_why_is_one_part_that_any_view_can_show(browser:
     closed(browser, tab)
 
 
+@only_in_full
 def test_what_leaves_comes_into_the_list_and_leaves_the_filter(browser: Browser, address: str, home: Path):
     tab = opened(browser, address, "#/session/small-1/left")
     assert "Nothing was removed from this window" in " ".join(text_of(tab, "section p"))
@@ -124,6 +127,7 @@ def test_what_leaves_comes_into_the_list_and_leaves_the_filter(browser: Browser,
     closed(browser, tab)
 
 
+@only_in_full
 def test_the_views_fit_every_screen_and_an_accessibility_checker_finds_nothing(browser: Browser, address: str):
     for view in ("#/", "#/bill/7", f"#/session/{HOSTILE}/compactions", "#/session/s1/compactions"):
         tab = opened(browser, address, view)

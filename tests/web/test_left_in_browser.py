@@ -14,7 +14,7 @@ from tests.hooks.builders import compacted, with_ids
 from tests.report.browser import Browser, Tab
 from tests.web.builders import recorded, serving, source_of, turns
 from tests.web.tabs import closed, fits, opened
-from tests.web.test_in_browser import FOREIGN, NODES, TITLES, text_of, until
+from tests.web.test_in_browser import FOREIGN, NODES, TITLES, only_in_full, text_of, until
 from undrift.hooks.brought import brought_texts
 from undrift.session.identity import Recognised
 from undrift.session.session import Session
@@ -119,6 +119,7 @@ def test_a_block_waits_for_the_next_prompt_and_stands_in_it_or_is_undone(browser
     closed(browser, tab)
 
 
+@only_in_full
 def test_a_pin_is_said_in_the_row_and_undone_there(browser: Browser, address: str):
     tab = opened(browser, address, f"#/session/{MANAGED}/left/part_4.py")
     click(tab, "[id$='-pin']")
@@ -162,6 +163,7 @@ def looks_for(tab: Tab, words: str) -> None:
     tab.evaluate(f"(box => {{ {given} }})(document.querySelector('#filter'))")
 
 
+@only_in_full
 def test_a_prune_leads_to_what_it_removed_and_the_address_goes_along_with_the_words(browser: Browser, address: str):
     tab = opened(browser, address, f"#/session/{MANAGED}")
     click(tab, "a[href$='left/turn:20']")
@@ -179,6 +181,7 @@ def test_a_prune_leads_to_what_it_removed_and_the_address_goes_along_with_the_wo
     closed(browser, tab)
 
 
+@only_in_full
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
@@ -201,6 +204,7 @@ def test_words_that_no_removed_block_has_are_found_where_they_are(
     closed(browser, tab)
 
 
+@only_in_full
 def test_keys_go_from_block_to_block_but_not_while_words_are_typed(browser: Browser, address: str):
     tab = opened(browser, address, f"#/session/{MANAGED}/left")
     places = []
@@ -214,6 +218,7 @@ def test_keys_go_from_block_to_block_but_not_while_words_are_typed(browser: Brow
     closed(browser, tab)
 
 
+@only_in_full
 def test_an_original_names_its_file_and_leads_to_the_way_back(browser: Browser, address: str, home: Path):
     row = next(row for row in source_rows(home) if row["place"].endswith("part_3.py"))
     project = keep(source_of(home).place("/repo/shop")).records.name
@@ -229,6 +234,7 @@ def source_rows(home: Path) -> list[dict[str, Any]]:
     return rows
 
 
+@only_in_full
 def test_only_what_was_read_again_is_listed_with_the_turn_that_read_it(browser: Browser, address: str):
     tab = opened(browser, address, f"#/session/{MANAGED}/left")
     tab.evaluate("document.querySelector('#again').click()")
@@ -239,6 +245,7 @@ def test_only_what_was_read_again_is_listed_with_the_turn_that_read_it(browser: 
     closed(browser, tab)
 
 
+@only_in_full
 def test_an_action_that_fails_says_why_beside_its_row(browser: Browser, address: str, home: Path):
     tab = opened(browser, address, f"#/session/{MANAGED}/left/part_6_")
     with Session.open(f"claude:{MANAGED}", home=source_of(home).place("/repo/shop")) as session:
@@ -249,6 +256,7 @@ def test_an_action_that_fails_says_why_beside_its_row(browser: Browser, address:
     closed(browser, tab, refused=1)
 
 
+@only_in_full
 def test_where_no_hook_ran_the_page_says_how_to_bring_back_and_has_no_button(browser: Browser, address: str):
     tab = opened(browser, address, f"#/session/{COMPACTED}/left")
     assert text_of(tab, ".note code") == ["undrift install claude"]
@@ -260,6 +268,7 @@ def test_where_no_hook_ran_the_page_says_how_to_bring_back_and_has_no_button(bro
     closed(browser, tab)
 
 
+@only_in_full
 def test_a_hook_that_ran_says_a_block_of_a_compaction_with_the_next_message(browser: Browser, address: str, home: Path):
     (home / ".undrift/hooks" / safe_name("claude-s-1")).mkdir(parents=True)
     tab = opened(browser, address, f"#/session/{COMPACTED}/left")
@@ -270,6 +279,7 @@ def test_a_hook_that_ran_says_a_block_of_a_compaction_with_the_next_message(brow
     closed(browser, tab)
 
 
+@only_in_full
 def test_a_prompt_says_that_it_is_exactly_what_was_sent_and_keys_turn_its_pages(browser: Browser, address: str):
     tab = opened(browser, address, f"#/session/{MANAGED}/turn/{TURNS}")
     (said,) = text_of(tab, ".is-sure")
@@ -300,6 +310,7 @@ def test_a_prompt_says_that_it_is_exactly_what_was_sent_and_keys_turn_its_pages(
     closed(browser, tab)
 
 
+@only_in_full
 def test_a_prompt_that_undrift_did_not_send_says_so_and_begins_where_it_begins(browser: Browser, address: str):
     tab = opened(browser, address, f"#/session/{COMPACTED}/turn/60")
     assert "undrift did not send it" in text_of(tab, ".note")[0]
@@ -314,6 +325,7 @@ def test_a_prompt_that_undrift_did_not_send_says_so_and_begins_where_it_begins(b
     closed(browser, tab)
 
 
+@only_in_full
 def test_a_turn_that_is_none_is_a_sentence(browser: Browser, address: str):
     tab = opened(browser, address, f"#/session/{MANAGED}/turn/999")
     assert "the session has turns 1 to" in text_of(tab, "[role=alert]")[0]
@@ -344,6 +356,7 @@ def test_the_timeline_leads_to_the_prompt_and_to_why_it_was_forgotten(browser: B
     closed(browser, tab)
 
 
+@only_in_full
 def test_find_leads_to_what_left_with_the_words(browser: Browser, address: str):
     tab = opened(browser, address, f"#/find/{quote('compute_part_3_0')}")
     hrefs = tab.evaluate(HREFS)
@@ -352,6 +365,7 @@ def test_find_leads_to_what_left_with_the_words(browser: Browser, address: str):
     closed(browser, tab)
 
 
+@only_in_full
 @pytest.mark.parametrize(
     "view",
     [

@@ -14,7 +14,16 @@ from tests.report.browser import Browser, Tab
 from tests.report.test_in_browser import AXE, AXE_RUN, LETTERS, screens
 from tests.web.builders import TOKEN, recorded, serving, source_of, turns
 from tests.web.test_find import SECRET, managed, remembered
-from tests.web.test_in_browser import FOREIGN, LEAST_LETTER_PIXELS, MOST_NODES, NODES, SHOWN, thrown, until
+from tests.web.test_in_browser import (
+    FOREIGN,
+    LEAST_LETTER_PIXELS,
+    MOST_NODES,
+    NODES,
+    SHOWN,
+    only_in_full,
+    thrown,
+    until,
+)
 from undrift.session.session import Session
 from undrift.web import views
 from undrift.web.views import VIEWS
@@ -178,6 +187,7 @@ def test_a_file_with_texts_keeps_them_without_secrets_and_people(
     tab.call("Page.close")
 
 
+@only_in_full
 @pytest.mark.parametrize("texts", ["figures", "texts"])
 @pytest.mark.parametrize("view", ["#/", f"#/session/{KEY}", "#/bill/366"])
 def test_a_file_opens_from_disk_as_it_was_and_asks_for_nothing(
@@ -207,6 +217,7 @@ def test_a_file_opens_from_disk_as_it_was_and_asks_for_nothing(
     file.call("Page.close")
 
 
+@only_in_full
 @pytest.mark.parametrize("view", ["#/find/", "#/find/feed", "#/find/walrus", "#/find/qqq", "#/original/{}/{}/walrus"])
 def test_a_search_and_an_original_fit_every_screen_and_their_texts_stay_texts(
     browser: Browser, address: str, home: Path, view: str
