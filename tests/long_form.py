@@ -2,9 +2,12 @@
 
 import os
 
-__all__ = ["IS_LONG", "sized"]
+import pytest
+
+__all__ = ["IS_LONG", "only_long", "sized"]
 
 IS_LONG = os.environ.get("UNDRIFT_TEST_LONG") == "1"
+only_long = pytest.mark.skipif(not IS_LONG, reason="`make long` plays it")
 
 
 def sized(short: int, long: int) -> int:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.examples.running import EXAMPLES, QUESTIONS, SCREENS, ask, figures_shown, run, screens, server
+from tests.long_form import only_long
 
 SHOWN = dict(screens())
 SERVER = "fastapi_app.py"
@@ -37,6 +38,7 @@ def test_an_example_prints_its_screen(command: str, tmp_path: Path) -> None:
     assert done.stdout == SHOWN[command], "python -m tests.examples.running writes the screens again"
 
 
+@only_long
 def test_forked_processes_print_the_same_as_spawned_ones(tmp_path: Path) -> None:
     command = "examples/offline.py examples/worker_processes.py "
     done = run([*command.split(), "fork"], tmp_path)

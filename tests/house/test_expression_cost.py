@@ -111,7 +111,7 @@ def worst(expression: re.Pattern, method: str) -> tuple[float, str]:
 def test_a_megabyte_of_hostile_text_costs_no_expression_more_than_200_ms():
     used = uses()
     found = {name: worst(one, method_of(name, one, used)) for name, one in expressions().items()}
-    assert len(found) > 230
+    assert len(found) > 1_300
     assert not {name: f"{cost:.2f} s/MB: {text}" for name, (cost, text) in found.items() if cost > MOST_SECONDS}
 
 

@@ -26,6 +26,7 @@ from tests.builders import (
     thinking,
     user,
 )
+from tests.long_form import sized
 from undrift.session.session import Session
 from undrift.values.prepared import Prepared
 
@@ -303,6 +304,6 @@ class InTwoProcesses(AnyConversation):
 
 
 TestAnyConversation: Any = AnyConversation.TestCase
-TestAnyConversation.settings = settings(max_examples=60, stateful_step_count=25, **QUIET)
+TestAnyConversation.settings = settings(max_examples=sized(30, 60), stateful_step_count=25, **QUIET)
 TestInTwoProcesses: Any = InTwoProcesses.TestCase
-TestInTwoProcesses.settings = settings(max_examples=25, stateful_step_count=20, **QUIET)
+TestInTwoProcesses.settings = settings(max_examples=sized(12, 25), stateful_step_count=20, **QUIET)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.long_form import only_long
 from tests.proxy.team.builders import ANA, BEN, Serving, serving
 from undrift.testing import Read, Result, ScriptedProvider, history_for
 
@@ -77,9 +78,14 @@ def output_counted(metrics: str) -> int:
     return int(line.rpartition(" ")[2])
 
 
-@pytest.mark.parametrize("settings", [FIXED, AUTO], ids=["fixed", "auto"])
 @pytest.mark.parametrize(
-    ("wire", "has_id"), [("anthropic", True), ("openai-chat", False)], ids=["anthropic-by-id", "openai-by-content"]
+    ("wire", "has_id", "settings"),
+    [
+        pytest.param("anthropic", True, FIXED, id="anthropic-by-id-fixed"),
+        pytest.param("openai-chat", False, AUTO, id="openai-by-content-auto"),
+        pytest.param("anthropic", True, AUTO, id="anthropic-by-id-auto", marks=only_long),
+        pytest.param("openai-chat", False, FIXED, id="openai-by-content-fixed", marks=only_long),
+    ],
 )
 def test_two_gateways_that_take_turns_send_what_one_sends_byte_for_byte(
     tmp_path: Path, settings: str, wire: str, has_id: bool

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from undrift.core.memory.lasting_signs import AGAINST, OWNS, SIGNS, LastingKind
+from undrift.core.memory.lasting_signs import AGAINST, OWNS, LastingKind, lasting_signs
 
 __all__ = ["LastingKind", "LastingStatement", "lasting_statements"]
 
@@ -84,7 +84,7 @@ def _judged(sentence: str, place: int) -> LastingStatement | None:
         return None
     if OWNS.search(sentence):
         return LastingStatement(sentence, "fact", "owner", place)
-    for sign, kind, pattern in SIGNS:
+    for sign, kind, pattern in lasting_signs():
         if pattern.search(said):
             return LastingStatement(sentence, kind, sign, place)
     return None

@@ -5,9 +5,10 @@ than nine in ten of its sentences fit a label that `bench/lasting.py` reads; som
 """
 
 import re
+from functools import cache
 from typing import Literal
 
-__all__ = ["AGAINST", "LastingKind", "OWNS", "SIGNS"]
+__all__ = ["AGAINST", "LastingKind", "OWNS", "lasting_signs"]
 
 LastingKind = Literal["rule", "preference", "decision", "fact"]
 
@@ -262,7 +263,6 @@ _PATTERNS: tuple[tuple[str, LastingKind, str], ...] = (
     ),
 )
 OWNS = re.compile(r"\b[A-Z][a-z]{2,20} (?:owns|maintains|reviews|approves)\b")
-SIGNS = tuple((name, kind, re.compile(pattern)) for name, kind, pattern in _PATTERNS)
 
 AGAINST = (
     re.compile(
@@ -287,3 +287,9 @@ AGAINST = (
     ),
 )
 """A question; a moment or a doubt; a report of a fault."""
+
+
+@cache
+def lasting_signs() -> tuple[tuple[str, LastingKind, re.Pattern[str]], ...]:
+    """Return each sign with the kind that it tells, compiled when they are first needed: a start of the program need not wait."""
+    return tuple((name, kind, re.compile(pattern)) for name, kind, pattern in _PATTERNS)
