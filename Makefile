@@ -54,8 +54,9 @@ TALKS ?=
 SAMPLE ?= 12
 TASK_STEPS ?= 10000
 # `make test` runs these, the entrances and the house itself, beside all others, as a machine has two cores.
-FIRST_PART := $(addprefix tests/,attack clients dispatch fuzz house proof proxy sdk transcripts twin)
-SECOND_PART := $(addprefix tests/,bench cli examples hooks mcp plugins profiles recordings report)
+FIRST_PART := $(addprefix tests/,attack clients dispatch fuzz house proof sdk transcripts twin web)
+SECOND_PART := $(addprefix tests/,cli examples hooks plugins profiles recordings report)
+THIRD_PART := $(addprefix tests/,proxy stores)
 SOAK_MINUTES ?= 60
 PURGE_MEGABYTES ?= 500
 
@@ -146,23 +147,24 @@ check: $(SELF) $(DEV)  ## style, types (also as on Windows and macOS) and the di
 	$(PY) -m mypy --platform darwin src/undrift
 	$(VENV)/bin/lint-imports
 
-test: $(SELF) $(DEV)  ## all tests, in three processes, as many tests wait for others; reports in build/test-report*.json
+test: $(SELF) $(DEV)  ## all tests, in four processes, as many tests wait for others; reports in build/test-report*.json
 	@rm -rf build/test-report*.json build/.coverage* && mkdir -p build
 	@$(PY) -m compileall -qq src tests bench || true
 	@memory=$$($(IN_MEMORY)); test -z "$$memory" || { export TMPDIR="$$memory"; trap 'rm -rf "$$memory"' EXIT; }; \
 	part() { number=$$1; shift; COVERAGE_FILE=build/.coverage.$$number $(PY) -m pytest "$$@" $(COVERED) \
 			--json-report --json-report-file=build/test-report-$$number.json > build/test-$$number.log 2>&1; }; \
-	part 2 $(SECOND_PART) & second=$$!; part 3 $(addprefix --ignore=,$(FIRST_PART) $(SECOND_PART)) & third=$$!; \
+	part 2 $(SECOND_PART) & second=$$!; part 3 $(THIRD_PART) & third=$$!; \
+	part 4 $(addprefix --ignore=,$(FIRST_PART) $(SECOND_PART) $(THIRD_PART)) & fourth=$$!; \
 	COVERAGE_FILE=build/.coverage.1 $(PY) -m pytest $(FIRST_PART) $(COVERED) \
 		--json-report --json-report-file=build/test-report.json; first=$$?; \
-	wait $$second; second=$$?; wait $$third; third=$$?; cat build/test-2.log build/test-3.log; \
-	test $$first -eq 0 && test $$second -eq 0 && test $$third -eq 0
+	wait $$second; second=$$?; wait $$third; third=$$?; wait $$fourth; fourth=$$?; cat build/test-[234].log; \
+	test $$first$$second$$third$$fourth = 0000
 
 # Measuring takes half as long again as the tests, so it is no part of `make test`; `.ci/run` calls this one.
 coverage: COVERED := --cov --cov-report=
 coverage: test  ## make test, and how much of the code it reached; build/coverage.json and build/coverage.xml
 	@rm -f build/coverage.json build/coverage.xml
-	$(PY) -m coverage combine --quiet --data-file=build/.coverage build/.coverage.1 build/.coverage.2 build/.coverage.3
+	$(PY) -m coverage combine --quiet --data-file=build/.coverage build/.coverage.[1234]
 	@for kind in report "json -o build/coverage.json" "xml -o build/coverage.xml"; do \
 		$(PY) -m coverage $$kind --data-file=build/.coverage || exit 1; done
 	$(PY) -m tests.house.coverage_floors build/coverage.json
