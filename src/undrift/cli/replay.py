@@ -51,7 +51,7 @@ def replay_command(
 
     FILE is a recorded session. One FILE gives a full report, several give a table. Without FILE, your newest
     sessions are replayed. No session file is changed. A copy of what left is kept in the home, for `undrift
-    recall`, until the same file is replayed again: the report says where, how large it is, and how to remove it.
+    recall`: the report says where, how large it is, and how to remove it. The next replay of a file replaces it.
 
     \b
     undrift replay

@@ -23,8 +23,7 @@ __all__ = ["show_one", "show_several"]
 _MOST_ROWS = 12
 _EVEN = 0.005
 """A difference below half a per cent counts as none."""
-_TELLING: tuple[str, ...] = ("malformed line", "cut last line", "nested too deeply", "line is not an object", "unknown")
-_TELLING += ("line of another chat", "message of another conversation")
+_TELLING = ("malformed line", "cut last line", "nested too deeply", "line ", "message of another", "unknown")
 """How the reasons begin that are about the file; the others are its client's own records."""
 
 

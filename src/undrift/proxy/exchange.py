@@ -132,7 +132,8 @@ class Exchange:
                 await self._own(503, failure(self._route.provider, 503, message), COME_BACK)
             else:
                 self._progress.end = "unreachable"
-                message = f"the provider could not be reached, or gave no answer ({type(error).__name__})"
+                host = self._shared.config.upstreams[self._route.provider].host
+                message = f"the provider, {host}, could not be reached, or gave no answer ({type(error).__name__})"
                 await self._own(502, failure(self._route.provider, 502, message))
 
     async def _ask(self, body: bytes, rest: AsyncIterator[bytes] | None) -> None:
