@@ -208,6 +208,15 @@ def test_a_cut_last_line_is_counted_and_no_failure(tmp_path: Path):
     assert session["skipped"]["cut last line"] == 1
 
 
+def test_the_other_conversations_of_a_file_are_counted(tmp_path: Path):
+    talk = [{"role": "user", "content": "Add it."}, {"role": "assistant", "content": "Done."}]
+    path = tmp_path / "many.json"
+    path.write_text(json.dumps([{"messages": talk}] * 3))
+    result = undrift("replay", path, "--home", tmp_path / "home")
+    assert result.exit_code == 0, result.output
+    assert "Note: skipped in the file: message of another conversation (4)" in result.stdout
+
+
 def test_more_tools_than_a_screen_holds_are_summed_up(tmp_path: Path):
     records = [claude("user", "Try them all.")]
     for number in range(30):

@@ -9,7 +9,9 @@ import pytest
 from tests.cli.builders import answered, called, long_session, replayed, undrift, written
 from tests.task_sessions import SUMMARY, TaskSession
 from undrift import Session, Settings
+from undrift.cli.why import _figures
 from undrift.stores.sqlite import SqliteStore
+from undrift.values.window import Decision
 
 
 def test_a_result_that_left_is_explained(tmp_path: Path):
@@ -31,6 +33,19 @@ def test_a_result_that_left_is_explained(tmp_path: Path):
     assert moment == "Why at that moment: the window exceeded the budget."
     assert "(prune) at 2026-03-01 10:0" in operation  # the recording's own time
     assert back == f"  undrift recall {left['example_ref']} --home {home}"
+
+
+def test_where_the_budget_was_not_the_reason_it_is_not_named():
+    detail = {"total_tokens": 900, "protected_tokens": 100, "budget_tokens": 900, "target_tokens": 400}
+    decisions = [
+        Decision("a", "pruned", "old", 500, "ref", detail={**detail, "moment": moment})
+        for moment in ("pause", "budget")
+    ]
+    said = [_figures(decision)[0] for decision in decisions]
+    assert said[0] == (
+        "The window was 900 tokens, and 100 of them had to stay. The prune stopped at 400 tokens, and this freed 500 tokens."
+    )
+    assert "The budget was 900 tokens, the prune stopped" in said[1]
 
 
 def test_the_json_agrees_with_the_store(tmp_path: Path):

@@ -114,7 +114,9 @@ def test_a_port_where_nobody_listens_is_a_502(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         url = f"http://127.0.0.1:{taken.getsockname()[1]}"
     with gateway(tmp_path, url, settings(tmp_path)) as server:
-        assert ask(server.url, body=BODY).status == 502
+        heard = ask(server.url, body=BODY)
+        assert heard.status == 502
+        assert "the provider, 127.0.0.1, could not be reached" in heard.json["error"]["message"]
 
 
 @pytest.mark.parametrize(
