@@ -53,10 +53,10 @@ BROWSER ?=
 TALKS ?=
 SAMPLE ?= 12
 TASK_STEPS ?= 10000
-# `make test` runs these, the entrances and the house itself, beside all others, as a machine has two cores.
-FIRST_PART := $(addprefix tests/,attack clients dispatch fuzz house proof sdk transcripts twin web)
+# `make test` runs each of these and all others in a process of its own: about equal parts of its time.
+FIRST_PART := $(addprefix tests/,attack clients dispatch fuzz house mcp proof sdk transcripts twin web)
 SECOND_PART := $(addprefix tests/,cli examples hooks plugins profiles recordings report)
-THIRD_PART := $(addprefix tests/,proxy stores)
+THIRD_PART := $(addprefix tests/,bench proxy stores)
 SOAK_MINUTES ?= 60
 PURGE_MEGABYTES ?= 500
 
@@ -365,7 +365,7 @@ lock: $(LOCK)  ## write requirements/*.txt again (UPGRADE=1 takes the newest rel
 secret-rules: $(RULES)  ## write the corpus of secret rules again, from the detector that requirements/rules.txt pins
 	$(RULES_PY) -m requirements.secret_rules
 
-clean:  ## remove everything that make created, but the keys in deploy/secrets
+clean:  ## remove everything that make created, except the keys in deploy/secrets
 	rm -rf $(VENV) build dist .hypothesis .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .coverage
 	find . -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 

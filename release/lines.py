@@ -34,7 +34,7 @@ def _try(release: About) -> str:
 def _stay(release: About) -> str:
     """Return the sentence on how the command `undrift` stays; unpublished, its line is typed in a clone."""
     wanted = _wanted(release, "all") if release.published else ".[all]"
-    return f"So that the command `undrift` stays: `uv tool install '{wanted}'`, or `pipx install '{wanted}'`.\n"
+    return f"To keep the command `undrift`, type `uv tool install '{wanted}'` or `pipx install '{wanted}'`.\n"
 
 
 def _each(release: About) -> str:

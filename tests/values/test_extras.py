@@ -45,20 +45,21 @@ def pipx(folder: Path, monkeypatch: pytest.MonkeyPatch, parent: str = "venvs") -
     monkeypatch.setattr(sys, "prefix", str(place))
 
 
-@pytest.mark.parametrize("url", ["https://example.org/undrift.whl", None])
 def test_from_a_temporary_environment_the_command_installs_undrift_for_good(
-    url: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     assert extras.lasting_command() is None
-    found = "" if url is None else f'{{"url": "{url}"}}'
-    monkeypatch.setattr(PathDistribution, "read_text", lambda *_: found)
+    monkeypatch.setattr(PathDistribution, "read_text", lambda *_: "")
     pipx(tmp_path, monkeypatch, "pipx")
     assert extras.lasting_command() == "pipx install 'undrift[all]'"
     monkeypatch.setattr(sys, "prefix", str(tmp_path / "uv" / "archive-v0" / "x"))
     assert extras.command_for("mcp") == "uv tool install 'undrift[mcp]'"
-    for place in ("file:///a/undrift-1.whl", "file:///a%20clone"):
+    for place in ("file:///a/undrift-1.whl", "file:///a%20clone", "https://example.org/undrift.whl"):
         monkeypatch.setattr(PathDistribution, "read_text", lambda *_, place=place: f'{{"url": "{place}"}}')
         assert extras.command_for("mcp") == f"uv tool install 'undrift[mcp] @ {place}'"
+    found = '{"url": "https://example.org/a.git", "vcs_info": {"vcs": "git", "commit_id": "c0ffee"}}'
+    monkeypatch.setattr(PathDistribution, "read_text", lambda *_: found)
+    assert extras.command_for("mcp") == "uv tool install 'undrift[mcp] @ git+https://example.org/a.git@c0ffee'"
 
 
 def test_pipx_adds_the_packages_to_its_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -119,10 +119,6 @@ class PeersReport:
             if name not in self.failed
         ]
 
-    def controls(self) -> list[tuple[str, bool]]:
-        """Return what must be true of the controls and the ceilings, and whether it is."""
-        return list(_held(self.windows(), self.restored()))
-
     def as_value(self) -> dict[str, Any]:
         """Return what the JSON holds."""
         windows, restored = self.windows(), self.restored()

@@ -18,6 +18,7 @@ from undrift.stores.faults import from_system
 from undrift.stores.files import make_folder
 from undrift.stores.opening import engine_of
 from undrift.stores.projects import USER, keep, places_in
+from undrift.stores.served import server_of
 
 __all__ = ["backup_command", "restore_backup_command"]
 
@@ -47,7 +48,7 @@ def backup_command(out: Path, home: str | None, as_json: bool) -> None:
     if as_json:
         echo_json(_as_json(counts, folder, out))
     else:
-        say(f"Copied {_what(counts)} of {safe(folder)}; every record is checked.")
+        say(f"Copied {_what(counts)} of {safe(folder)}{_checked(folder)}.")
         next_commands(To_restore_it=f"undrift store restore {shlex.quote(safe(str(out)))}{again(home)}")
 
 
@@ -66,7 +67,7 @@ def _back_up_all(out: Path, home: str | None, *, as_json: bool) -> None:
     if as_json:
         echo_json({"home": str(top), "backups": found})
         return
-    say(f"Copied {count(len(found), 'store')} of {typed(top)} into {typed(out)}; every record is checked.")
+    say(f"Copied {count(len(found), 'store')} of {typed(top)} into {typed(out)}{_checked(top)}.")
     file = shlex.quote(safe(str(done[0][1])))
     next_commands(To_restore_one=f"undrift store restore {file} --project NAME{again(home)}")
 
@@ -98,12 +99,20 @@ def restore_backup_command(file: Path, yes: bool, home: str | None, as_json: boo
     say(f"Restored {_what(counts)} into {safe(folder)}.")
     if counts.kept is not None:
         kept = safe(str(counts.kept))
+        if server_of(folder) is not None:
+            say(f"The replaced records are in the schema {kept} of the server.")
+            return
         say(f"The replaced store is {kept}")
         next_commands(To_get_it_back=f"undrift store restore {shlex.quote(kept)}{again(home)}")
 
 
 def _home(given: str | None) -> str:
     return str(place_here(given).records)
+
+
+def _checked(home: str | Path) -> str:
+    """Return what else was done to a copy; one of a server is checked when it is put back."""
+    return "; every record is checked" if server_of(home) is None else ""
 
 
 def _what(counts: Counts) -> str:

@@ -200,7 +200,7 @@ def check_lasts() -> None:
     if (lasting := lasting_command()) is not None:
         raise InputError(
             "nothing was changed: this undrift runs from a temporary environment, and what it sets up would end with it. "
-            f"First: {lasting}. Then repeat the command"
+            f"First: {lasting}. Then type the command again from undrift on, without uvx or pipx run"
         )
 
 

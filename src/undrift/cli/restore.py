@@ -64,7 +64,6 @@ _WORDS = {
     "said": ("other message",),
     "pasted": ("pasted text",),
     "plan": ("step of the plan", "steps of the plan"),
-    "steps": ("step of the plan", "steps of the plan"),
     "tried": ("attempt",),
     "file": ("part of a file", "parts of files"),
     "result": ("part of a result", "parts of results"),

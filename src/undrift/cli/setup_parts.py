@@ -13,7 +13,7 @@ from undrift.clients import CLIENTS, SERVED
 from undrift.clients.addressed import ADDRESSED
 from undrift.clients.base import EntryScope
 from undrift.clients.wrapped import WRAPPED
-from undrift.errors import UndriftError
+from undrift.errors import InputError, UndriftError
 from undrift.stores.service import load
 from undrift.values.extras import command_for
 
@@ -25,7 +25,7 @@ __all__ = [
     "entry_of",
     "find_clients",
     "home_of",
-    "is_set_up",
+    "calls_undrift",
     "looked_for",
     "offers",
 ]
@@ -96,10 +96,17 @@ def offers(clients: tuple[FoundClient, ...], given: Given) -> tuple[Offer, ...]:
     return tuple(one for one in found if one.part != "recall" or one.state != "plugin")
 
 
-def is_set_up(client_homes: Mapping[str, Path | None]) -> bool:
-    """Tell whether a client calls undrift already. `client_homes`: the options --claude-home and --codex-home."""
+def calls_undrift(home: Path, client_homes: Mapping[str, Path | None]) -> bool:
+    """Tell whether a client calls undrift already.
+
+    `home`: the one whose gateway is looked for; entries of every home count. `client_homes`: --claude-home, --codex-home.
+    """
     given = Given(None, False, False, client_homes.get("claude_home"), client_homes.get("codex_home"))
-    return any(one.state in ("set", "plugin") for one in offers(find_clients(given), given))
+    try:
+        found = offers(find_clients(given), given)
+    except InputError:  # the user's home folder is not known
+        return False
+    return load(home) is not None or any(one.state in ("set", "plugin") for one in found)
 
 
 def entry_of(name: str, part: Part, given: Given, report: ChangeReport) -> EntryChange:

@@ -10,7 +10,7 @@ from undrift.cli.draw import next_commands, say
 from undrift.cli.of_session import Whole, home_options
 from undrift.cli.own import client_folders, own_recordings
 from undrift.cli.place import is_wide, places_here
-from undrift.cli.setup_parts import is_set_up
+from undrift.cli.setup_parts import calls_undrift
 from undrift.cli.show import echo_json, first_line
 from undrift.cli.status_costs import budget_price_of, costs_as_json, managed_in, show_costs
 from undrift.cli.status_found import examined_in
@@ -75,7 +75,7 @@ def status_command(home: str | None, limit: int, as_json: bool, **folders: Path 
         show_waiting(places)
         show_comparisons(effect, scope.words)
         show_costs(managed, found, models, words=scope.words, at_ms=at_ms, price=price)
-        _show_next(folders, found=bool(found or managed), wide=project is None)
+        _show_next(found=bool(found or managed), wide=project is None, calls=calls_undrift(places[0].home, folders))
     if unreadable:
         sys.exit(1)
 
@@ -93,14 +93,14 @@ def _words(project: Project | None) -> str:
     return f"project {first_line(project.name, 40)}"
 
 
-def _show_next(folders: Mapping[str, Path | None], *, found: bool, wide: bool) -> None:
+def _show_next(*, found: bool, wide: bool, calls: bool) -> None:
     if found:
         more = {} if wide else {"See_all_your_projects": "undrift status --all-projects"}
         next_commands(See_what_compactions_removed="undrift autopsy", **more)
     else:
         none = "you have no recordings" if wide else "none of your newest recordings is of this project"
         say(f"No session tells what it cost: {none}.")
-        more = {} if is_set_up(folders) else {"Set_undrift_up_for_your_clients": "undrift setup"}
+        more = {} if calls else {"Set_undrift_up_for_your_clients": "undrift setup"}
         next_commands(**more, See_your_other_sessions="undrift autopsy")
 
 

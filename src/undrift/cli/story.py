@@ -46,9 +46,9 @@ def show_one(report: ReplayReport, home: str | None) -> None:
     for sentence in _sentences(report) if report.turns else ():
         say(sentence)
     _notes(report)
-    folder = Path(report.home)
-    _kept(folder, "what left" if report.left else "the session")
     if report.left:
+        folder = Path(report.home)
+        _kept(folder, "what left")
         ref = report.left[0].ref
         next_commands(
             Get_something_back=f"undrift recall {ref}{again(home)}",
@@ -57,10 +57,7 @@ def show_one(report: ReplayReport, home: str | None) -> None:
             Remove_that_copy=f"rm -r {typed(folder)}",
         )
     elif report.turns:
-        next_commands(
-            See_what_pruning_would_do=_with_budget(report, _smaller(report), home),
-            Remove_that_copy=f"rm -r {typed(folder)}",
-        )
+        next_commands(See_what_pruning_would_do=_with_budget(report, _smaller(report), home))
 
 
 def show_several(
@@ -125,7 +122,7 @@ def _all_costs(reports: Sequence[ReplayReport]) -> list[str]:
     sessions = count(len(natives), "session was", "sessions were")
     return [
         *lines,
-        f"{sessions} compacted by the client: the managed windows cost {of_native:.2f} of that, lost needs on both sides.",
+        f"{sessions} compacted by the client: the managed windows cost {of_native:.2f} of the client's, with lost needs on both sides.",
     ]
 
 
@@ -162,7 +159,7 @@ def _headline(report: ReplayReport) -> str:
         "pause": "after a pause, when the cache was cold",
         "task": "at the end of a task",
         "change": "where the client itself had changed the prompt",
-        "bank": "paid out of what the session had saved",
+        "bank": "drawing on what the session had saved",
     }
     blocks = f"{count(sum(report.actions.values()), 'block')} removed or shortened on {len(report.prunes):,} of {count(report.turns, 'turn')}"
     if len(moments) == 1:
@@ -357,8 +354,8 @@ def _native(report: ReplayReport) -> str:
         held, managed = f"{native.survival.share:.1%}", f"{report.survival.share:.1%}"
         said += f" Its windows still held {held} of what the agent needed later, the managed ones {managed}."
     if native.total:
-        said += f" With what it takes to fetch lost needs again ({_money(report, cost.refetch)} and "
-        said += f"{_money(report, native.refetch)}), the managed windows cost {cost.total / native.total:.2f} of that."
+        said += f" To fetch lost needs again adds {_money(report, native.refetch)}, and {_money(report, cost.refetch)} to the"
+        said += f" managed windows. These then cost {cost.total / native.total:.2f} of the client's."
     if native.unreadable:
         said += f" {count(native.unreadable, 'summary is', 'summaries are')} encrypted, so the cost as compacted is too low."
     return said

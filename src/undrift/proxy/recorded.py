@@ -28,6 +28,7 @@ class RecordedAnswer:
         parts: Its bytes; none if they were too many.
         coding: Of these bytes.
         member: Who asked; None: the gateway has one owner.
+        size_bytes: Of all that the client has got.
     """
 
     route: Route
@@ -35,6 +36,7 @@ class RecordedAnswer:
     parts: list[bytes]
     coding: str
     member: Member | None
+    size_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,7 @@ class AnsweredRequest:
         model: As the path names it; None: the answer may name it.
         sent_tokens: Our own count of the request, for an answer without usage.
         saved_tokens: By how much the request became shorter.
+        answer_bytes: Of the answer, for one that cannot be read.
     """
 
     member: Member
@@ -53,6 +56,7 @@ class AnsweredRequest:
     model: str | None
     sent_tokens: int
     saved_tokens: int
+    answer_bytes: int = 0
 
 
 def record_answer(shared: GatewayContext, answer: RecordedAnswer, unmanaged_tokens: int) -> None:
@@ -73,7 +77,7 @@ def record_answer(shared: GatewayContext, answer: RecordedAnswer, unmanaged_toke
         return
     sent = unmanaged_tokens if managed is None else managed.tokens_after
     saved = 0 if managed is None else max(0, managed.tokens_before - managed.tokens_after)
-    asked = AnsweredRequest(answer.member, answer.route.wire, answer.route.model, sent, saved)
+    asked = AnsweredRequest(answer.member, answer.route.wire, answer.route.model, sent, saved, answer.size_bytes)
     try:
         shared.meter.answered(asked, body, shared.loop)
     except Exception as error:  # noqa: BLE001 - the client has its answer

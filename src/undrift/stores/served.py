@@ -147,9 +147,14 @@ def _text(path: Path) -> str:
 
 def _folder_name(address: str) -> str:
     """Return a file name for an address: its host and database, and a hash of whose records it means."""
-    parts, read = urlsplit(address), ServerAddress.parsed(address)
-    names = (parts.hostname, parts.port, parts.path, parse_qs(read.url.partition("?")[2]).get("host"), read.schema)
-    words = file_word(f"{parts.hostname or 'local'}{parts.path}")
+    read = ServerAddress.parsed(address)
+    parts = urlsplit(read.url, allow_fragments=False)
+    try:
+        place = (parts.hostname, parts.port)
+    except ValueError:  # several servers, each with its port
+        place = (parts.netloc.rpartition("@")[2].lower(), None)
+    names = (*place, parts.path, parse_qs(parts.query).get("host"), read.schema)
+    words = file_word(f"{place[0] or 'local'}{parts.path}")
     means = repr((*names, read.owner.organisation, read.owner.person))
     return f"{words}-{hashlib.sha256(means.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
 

@@ -76,13 +76,14 @@ def _install(*words: str) -> str:
 
 
 def _source() -> str:
-    """The file or folder that this undrift was installed from, in a requirement; empty if it came from an index."""
+    """The place that this undrift was installed from, in a requirement; empty if it came from an index."""
     try:
         found = json.loads(Distribution.from_name("undrift").read_text("direct_url.json") or "{}")
-        url = str(found.get("url", ""))
-    except (PackageNotFoundError, ValueError, AttributeError):
+        url, made = str(found.get("url", "")), found.get("vcs_info")
+        url = f"{made['vcs']}+{url}@{made['commit_id']}" if url and made else url
+    except (PackageNotFoundError, ValueError, AttributeError, KeyError, TypeError):
         return ""
-    return f" @ {url}" if url.startswith("file://") else ""
+    return f" @ {url}" if url else ""
 
 
 def _packages(extra: str) -> list[str]:

@@ -86,6 +86,13 @@ def test_two_gateways_with_shared_counts_keep_one_budget():
     assert refusal(second, "ana") is not None
 
 
+def test_a_worker_that_is_late_at_midnight_takes_nothing_from_the_new_day():
+    counts = LocalDayCounts()
+    assert counts.add("a", "2026-12-01", 7) == 7
+    counts.add("a", "2026-11-30", 9)
+    assert counts.add("a", "2026-12-01", 0) == 7
+
+
 class Broken:
     def add(self, key: str, day: str, amount: int) -> int:
         raise StoreError("the store cannot be reached")
@@ -134,7 +141,7 @@ def counted(body: bytes | None, **more: Any) -> dict[str, int]:
     async def count() -> dict[str, int]:
         counts, figures = LocalDayCounts(), Counters()
         allowance = Times().allowance(counts, Limit(tokens_per_day=10**9, usd_per_day=10**6))
-        asked = AnsweredRequest(WHO["ana"], "anthropic", None, 50, 7)
+        asked = AnsweredRequest(WHO["ana"], "anthropic", None, 50, 7, 400)
         Meter(allowance, figures, (), 5).answered(asked, body, asyncio.get_running_loop())
         await asyncio.sleep(0)
         found = {
@@ -158,7 +165,7 @@ def test_the_meter_counts_what_the_provider_reports_and_estimates_what_it_does_n
         "budget": 1_000,
     }
     assert read["micro_usd"] == 5 * (900 + 5 * 100)  # $5 a million tokens; output at five times the price
-    assert counted(None) == {"input": 50, "saved": 7, "budget": 50, "micro_usd": 0}
+    assert counted(None) == {"input": 50, "output": 100, "saved": 7, "budget": 150, "micro_usd": 0}
     cut = counted(b'data: {"type": "message_start"')
     assert cut["input"] == 50
     assert cut["budget"] == 50 + cut["output"] > 50

@@ -63,8 +63,12 @@ def test_the_name_of_a_backup_is_on_disk_when_it_is_told(home: Path, tmp_path: P
 
 
 def test_a_backup_that_the_system_refuses_is_an_error_of_the_store(home: Path, tmp_path: Path):
-    with pytest.raises(StoreError, match="nowhere"):
+    with pytest.raises(StoreError, match="xxx"):
+        OnServer.back_up(home, tmp_path / ("x" * 300))
+    with pytest.raises(InputError, match="nowhere: there is no such folder"):
         OnServer.back_up(home, tmp_path / "nowhere" / "copy")
+    with pytest.raises(InputError, match="nowhere: there is no such file"):
+        OnServer.restore_backup(tmp_path / "nowhere", home)
     (tmp_path / "folder").mkdir()
     with pytest.raises((InputError, StoreError)):
         OnServer.back_up(home, tmp_path / "folder")

@@ -51,7 +51,7 @@ class LocalDayCounts:
         with self._lock:
             known, total = self._totals.get(key, (day, 0))
             total = amount + (total if known == day else 0)  # what was counted on another day is asked for no more
-            if amount:
+            if amount and known <= day:  # one that was late at midnight takes nothing from the new day
                 self._totals[key] = day, total
             return total
 
@@ -118,7 +118,8 @@ class MemberAllowance:
             except StoreError as error:
                 _say_fault(error)
             else:
-                self._totals[budget.counter] = day, self._clock(), total
+                if self._totals.get(budget.counter, ("",))[0] <= day:
+                    self._totals[budget.counter] = day, self._clock(), total
 
     def _budgets(self, member: Member) -> Iterator[_DayBudget]:
         for kind, limit in self._limits.items():

@@ -22,6 +22,7 @@ from undrift.wire.replies import answer_from
 __all__ = ["MemberLabels", "Meter"]
 
 _OTHER = "other"
+_BYTES_A_TOKEN = 4  # of an answer that cannot be read
 
 
 class MemberLabels:
@@ -74,10 +75,12 @@ class Meter:
         `body`: the answer without a coding; None: it cannot be read. `loop`: of the gateway.
         """
         read, model = (None, None) if body is None else _read(asked.wire, body, with_text=False)
-        if body is not None and read is not None and read.input_tokens is None:  # its text is estimated
+        if body is not None and read is not None and read.input_tokens is None and not read.text:  # it is estimated
             read, model = _read(asked.wire, body, with_text=True)
         if read is None or read.input_tokens is None:
-            written = characters_per_4((body or b"").decode("utf-8", "replace") if read is None else read.text)
+            written = asked.answer_bytes // _BYTES_A_TOKEN
+            if read is not None or body is not None:
+                written = characters_per_4((body or b"").decode("utf-8", "replace") if read is None else read.text)
             read = ProviderReply(input_tokens=asked.sent_tokens, output_tokens=written)
         input_tokens = read.input_tokens or 0
         usd = _usd(self._models, model or asked.model, read)

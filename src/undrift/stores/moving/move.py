@@ -219,6 +219,8 @@ class _Mover:
 
         def operations() -> Iterator[MovedOperation]:
             for digest, one in session_digests(self._source.operations(name)):
+                if one.logged.operation.seq not in numbers:
+                    break  # another machine wrote it since: the next move takes it
                 known.length += bool(digest)
                 if known.length > known.here if digest else quiet_digest(one) not in known.quiet:
                     yield renumbered(one, numbers)
@@ -236,9 +238,9 @@ class _Mover:
         if not memories:
             return {}
         with closing(self._target.source()) as there:
-            others = identities_of(there.numbered())
+            here = {one.id: one for one in there.memories()}  # first: what is written meanwhile has a number then
             rewinds = [Rewind(*one) for one in there.rewinds()]
-            here = {one.id: one for one in there.memories()}
+            others = identities_of(there.numbered())
         times = identities_of(self._own)
         new: list[MovedMemory] = []
         fine: dict[str, set[Key] | None] = {}

@@ -97,8 +97,15 @@ def without_password(home: str | os.PathLike[str]) -> str:
 
 
 def _split(home: str | os.PathLike[str]) -> tuple[SplitResult, list[tuple[str, str, str]]]:
-    """Return the parts of an address, and its parameters: name, value, and both as they were given."""
-    parts = urlsplit(os.fspath(home), allow_fragments=False)
+    """Return the parts of an address, and its parameters: name, value, and both as they were given.
+
+    As the driver reads it: up to the first ``@`` a name and a password may have every character but ``/``.
+    """
+    scheme, _, rest = os.fspath(home).partition("://")
+    user, at, place = rest.partition("@")
+    if at and "/" not in user:
+        rest = f"{user.replace('#', '%23').replace('?', '%3F')}@{place}"
+    parts = urlsplit(f"{scheme}://{rest}", allow_fragments=False)
     given = [one for one in parts.query.split("&") if one]
     return parts, [(*parse_qsl(one, keep_blank_values=True)[0], one) for one in given]
 

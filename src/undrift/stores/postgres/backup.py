@@ -42,6 +42,8 @@ def back_up(home: str | os.PathLike[str], target: str | os.PathLike[str]) -> Cou
     system refuses; then what had that name is as it was.
     """
     path = Path(target)
+    if not path.parent.is_dir():
+        raise InputError(f"{path.parent}: there is no such folder; make it first, or choose another name")
     with _as_store_errors(path):
         if path.exists() and _head(path) is None:
             raise InputError(f"{path}: something else than a backup has this name; choose another")
@@ -73,6 +75,8 @@ def restore_backup(source: str | os.PathLike[str], home: str | os.PathLike[str])
         StoreError: The server or the system refuses. In every case nothing was changed.
     """
     path = Path(source)
+    if not path.is_file():
+        raise InputError(f"{path}: there is no such file")
     head = _head(path)
     if head is None:
         raise InputError(f"{path}: is no backup of a server")

@@ -17,7 +17,7 @@ from undrift.stores.base import Operation
 from undrift.stores.packing import FORGED, PackedOriginal, framed, record
 from undrift.stores.postgres.connection import Caller, DatabaseServer, Rows, Statement
 from undrift.stores.postgres.doomed import NOTHING, DoomedRecords, Packed, rewritten
-from undrift.stores.postgres.events import Kind, packed_events
+from undrift.stores.postgres.events import ORIGINALS, Kind, packed_events
 from undrift.stores.postgres.log import NEW_SESSION, Home, events_place, original_place, payload_place
 from undrift.stores.postgres.originals import segments_of
 from undrift.stores.postgres.sealing import Seal, new_key
@@ -49,7 +49,6 @@ _APPENDED = """UPDATE sessions SET last_seq = %s, written = nextval('written'), 
     first_at_ms = least(first_at_ms, %s) WHERE month = %s AND number = %s"""
 _ENDED = """SELECT 1 FROM sessions s JOIN operations o ON o.month = s.month AND o.session = s.number
     WHERE s.project = %s AND s.person = %s AND s.name = %s AND o.token = %s"""
-_ORIGINALS = (Kind.ORIGINAL, Kind.KEPT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +167,7 @@ def _places(state: SessionState, log: Sequence[LoggedOperation]) -> dict[int, li
     for before, now in zip(state.log, log, strict=True):
         for place, event in enumerate(before.events):
             stays = place < len(now.events) and now.events[place].kind == event.kind
-            if event.kind in _ORIGINALS and not stays:
+            if event.kind in ORIGINALS and not stays:
                 found.setdefault(before.operation.seq, []).append(place)
     return found
 

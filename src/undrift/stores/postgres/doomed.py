@@ -14,7 +14,7 @@ from undrift.stores.base import Aim
 from undrift.stores.decisions import decision_from, decision_row
 from undrift.stores.forgetting import thinned, without_names
 from undrift.stores.packing import PackedOriginal
-from undrift.stores.postgres.events import COUNTED_AS, GONE, Kind, LoggedEvent, event_of
+from undrift.stores.postgres.events import COUNTED_AS, GONE, ORIGINALS, Kind, LoggedEvent, event_of
 from undrift.stores.postgres.session_state import LoggedOperation, Record, SessionState
 from undrift.values.window import Decision
 
@@ -39,7 +39,6 @@ _DESTROYED = LoggedEvent(GONE, (), None)
 NOTHING = PackedOriginal(0, "", "", "", 0, 0, 0, None, None, b"")
 """The original in the place of a destroyed one, in a segment."""
 _OF_TASK = (Kind.TASK, Kind.TAG)
-_ORIGINALS = (Kind.ORIGINAL, Kind.KEPT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +82,7 @@ class DoomedRecords:
 
 def originals_of(state: SessionState, aim: Aim, packed: Packed) -> set[bytes]:
     """Return the references of the originals that an aim names in its session."""
-    originals = [one for one in state.versions() if one.event.kind in _ORIGINALS]
+    originals = [one for one in state.versions() if one.event.kind in ORIGINALS]
     name = rows.raw(aim.name)
     if aim.kind == "session":
         return {one.event.key[-1] for one in originals}
@@ -131,7 +130,7 @@ def records_of(state: SessionState, aim: Aim) -> dict[str, int]:
     counts: dict[str, int] = {}
     runs = set()
     for one in state.versions():
-        if one.event.kind in _ORIGINALS or one.event.row is None or not _goes(aim, one.event) or one.event.key in runs:
+        if one.event.kind in ORIGINALS or one.event.row is None or not _goes(aim, one.event) or one.event.key in runs:
             continue
         if one.event.kind == Kind.RUN:
             runs.add(one.event.key)
@@ -163,7 +162,7 @@ def texts_of(state: SessionState, found: DoomedRecords, packed: Packed) -> Itera
         row: Any = one.event.row
         if row is None:
             continue
-        if one.event.kind in _ORIGINALS:
+        if one.event.kind in ORIGINALS:
             if one.event.key[-1] in found.refs:
                 yield row[12] if one.event.kind == Kind.KEPT else _packed(one, packed).content
         elif is_own and _goes(found.aim, one.event):
@@ -209,7 +208,7 @@ def _rest(
     """Return an event without the data."""
     if event.kind == GONE or (is_own and _goes(found.aim, event)):
         return _DESTROYED
-    if event.kind in _ORIGINALS:
+    if event.kind in ORIGINALS:
         return _DESTROYED if event.key[-1] in found.refs else event
     if event.kind != Kind.DECISION or event.row is None or event.row[5] not in found.refs:
         return event

@@ -17,7 +17,7 @@ from undrift.stores.base import Operation
 from undrift.stores.packing import FORGED, framed, record, unframed
 from undrift.stores.postgres.changes import Additions
 from undrift.stores.postgres.connection import Caller, DatabaseServer
-from undrift.stores.postgres.events import Kind, packed_events, unpacked_events
+from undrift.stores.postgres.events import ORIGINALS, Kind, packed_events, unpacked_events
 from undrift.stores.postgres.sealing import Seal, new_key
 from undrift.stores.postgres.session_state import LoggedOperation, SessionState
 
@@ -64,7 +64,6 @@ _MOVE = """
 , p AS (UPDATE projects SET clock = clock + 1, top_seq = greatest(top_seq, %(top_seq)s)
     WHERE number = (SELECT project FROM s) AND clock = coalesce(%(clock)s, clock) RETURNING clock)"""
 _STANDING_CLOCK = "(SELECT clock FROM projects j WHERE j.number = s.project)"
-_ORIGINALS = (Kind.ORIGINAL, Kind.KEPT)
 _NO_USE = ("sweep", "purge")
 
 
@@ -188,7 +187,7 @@ def _statement(home: Home, state: SessionState, new: Append) -> tuple[str, dict[
     packed = packed_events(new.additions.events)
     payload = None if new.payload is None else new.payload.encode()
     originals = [
-        (place, one.key[-1]) for place, one in enumerate(new.additions.events) if one.kind in _ORIGINALS and one.row
+        (place, one.key[-1]) for place, one in enumerate(new.additions.events) if one.kind in ORIGINALS and one.row
     ]
     parts = list(new.more)
     values: dict[str, Any] = {

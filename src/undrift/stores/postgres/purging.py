@@ -37,7 +37,7 @@ __all__ = ["ServerPurge"]
 
 _ATTEMPTS = 20
 """Times that a purge begins again: more sessions were concerned than it had locked, or the connection ended."""
-_MOST_STATES = 512
+_MOST_STATES = 64
 """Sessions that a purge keeps in memory; others are read each time."""
 _HEADS = """SELECT name, number, epoch, last_seq FROM sessions WHERE project = %s AND person = %s AND last_seq > 0
     ORDER BY number"""

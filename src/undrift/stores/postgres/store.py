@@ -24,7 +24,7 @@ from undrift.stores.postgres import marks as marks_table
 from undrift.stores.postgres.changes import Additions, additions, checked
 from undrift.stores.postgres.connection import StaleState, UnknownOutcome
 from undrift.stores.postgres.documents import ServerDocuments
-from undrift.stores.postgres.events import Kind, LoggedEvent
+from undrift.stores.postgres.events import ORIGINALS, Kind, LoggedEvent
 from undrift.stores.postgres.finding import forget_words, index_some
 from undrift.stores.postgres.log import Append, Home, appended
 from undrift.stores.postgres.memories import ServerMemories
@@ -326,7 +326,7 @@ def _check_since(state: SessionState, based_on: int | None) -> None:
 
 def _refused(append: Append) -> StoreError | None:
     """Return why a commit was refused though no process wrote first: another session has one of its references."""
-    refs = [event.key[-1] for event in append.additions.events if event.kind in (Kind.ORIGINAL, Kind.KEPT)]
+    refs = [event.key[-1] for event in append.additions.events if event.kind in ORIGINALS]
     if not refs:
         return None
     return StoreError(f"reference {rows.shown(refs[0])}: another original is stored under it; nothing was written")
