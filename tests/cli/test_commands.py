@@ -8,6 +8,7 @@ import click
 import pytest
 
 from tests.cli.builders import environment, undrift
+from undrift import __version__
 from undrift.cli import main
 from undrift.cli.group import CommandGroup, Program
 
@@ -141,3 +142,11 @@ def test_bash_completes_a_command_of_a_group():
     command = [sys.executable, "-c", "from undrift.cli import main; main(prog_name='undrift')"]
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     assert done.stdout.split() == ["plain,search"]
+
+
+def test_version_and_help():
+    assert undrift("--version").stdout == f"undrift {__version__}\n"
+    text = undrift("--help").stdout
+    assert all(command in text for command in ("replay", "recall", "why"))
+    assert "--claude-home" not in undrift("replay", "-h").stdout
+    assert undrift("no-such-command").exit_code == 2

@@ -28,7 +28,6 @@ from tests.cli.builders import (
     written,
 )
 from tests.transcripts.samples import COPILOT, GEMINI, OPENCODE, PI, SWE_AGENT, document
-from undrift import __version__
 from undrift.recordings.replay import replay_folder
 
 NEEDS_POSIX = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX: signals, limits and terminals")
@@ -494,11 +493,3 @@ def test_the_program_runs_by_itself_and_without_rich_where_nothing_is_drawn(tmp_
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout)["sessions"][0]["turns"] == 4
-
-
-def test_version_and_help():
-    assert undrift("--version").stdout == f"undrift {__version__}\n"
-    text = undrift("--help").stdout
-    assert all(command in text for command in ("replay", "recall", "why"))
-    assert "--claude-home" not in undrift("replay", "-h").stdout
-    assert undrift("no-such-command").exit_code == 2

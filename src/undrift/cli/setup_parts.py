@@ -22,10 +22,10 @@ __all__ = [
     "Offer",
     "PARTS",
     "Part",
+    "calls_undrift",
     "entry_of",
     "find_clients",
     "home_of",
-    "calls_undrift",
     "looked_for",
     "offers",
 ]
