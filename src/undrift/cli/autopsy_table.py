@@ -136,9 +136,12 @@ def _summary(found: Sequence[Postmortem], sums: Totals) -> list[str]:
             f"In their next calls (at most 30) the agents used {pair(sums.needed)} that they had learned before."
         )
     if sum(sums.readable):
-        lines.append(f"The clients' own summaries hold {_of(sums.native, sums.readable)}.")
+        some, after = (" that can be read", " of what was used after them") if sums.encrypted else ("", "")
+        lines.append(f"The clients' own summaries{some} hold {_of(sums.native, sums.readable)}{after}.")
     if sum(sums.needed):
-        lines.append(f"Together with the text that undrift restores, they hold {_of(sums.together, sums.needed)}.")
+        lines.append(
+            f"Together with the text that undrift restores, all summaries hold {_of(sums.together, sums.needed)}."
+        )
         lines.append(f"The agents fetched {_of(sums.fetched, sums.needed)} again before they used them.")
     lines.append(
         f"They read {sums.fetched_tokens:,} tokens again in {count(sums.window_calls, 'call')} after the compactions, "

@@ -13,7 +13,7 @@ from undrift.clients import CLIENTS, SERVED
 from undrift.clients.addressed import ADDRESSED
 from undrift.clients.base import EntryScope
 from undrift.clients.wrapped import WRAPPED
-from undrift.errors import InputError, UndriftError
+from undrift.errors import UndriftError
 from undrift.stores.service import load
 from undrift.values.extras import command_for
 
@@ -104,9 +104,9 @@ def calls_undrift(home: Path, client_homes: Mapping[str, Path | None]) -> bool:
     given = Given(None, False, False, client_homes.get("claude_home"), client_homes.get("codex_home"))
     try:
         found = offers(find_clients(given), given)
-    except InputError:  # the user's home folder is not known
+        return any(one.state in ("set", "plugin") for one in found) or load(home) is not None
+    except (UndriftError, OSError):  # a home or a user's folder that cannot be read: others say so
         return False
-    return load(home) is not None or any(one.state in ("set", "plugin") for one in found)
 
 
 def entry_of(name: str, part: Part, given: Given, report: ChangeReport) -> EntryChange:

@@ -40,10 +40,8 @@ def first(losses: Losses, found: Sequence[FoundClient], offered: Sequence[Offer]
         sums = totals(losses.found)
         say(headline(sums), bold=True)
         if sum(sums.needed) and sum(sums.together) > sum(sums.native):
-            held = sum(sums.together) / sum(sums.needed)
-            say(
-                f"With undrift's text beside the summaries, the agents would have had {held:.0%} of what they used next."
-            )
+            held, all_ = sum(sums.together) / sum(sums.needed), "all summaries" if sums.encrypted else "the summaries"
+            say(f"With undrift's text beside {all_}, the agents would have had {held:.0%} of what they used next.")
         seen = f"your {count(len(losses.found), 'newest session')} with a compaction"
         rest = losses.recorded - losses.looked_at
         say(f"In {seen}{f'; {rest:,} older sessions were not looked at' if rest else ''}. All of them: undrift autopsy")
