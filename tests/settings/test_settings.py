@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.house.trees import nodes
 from undrift.errors import SettingsError
 from undrift.settings import PRUNE_THRESHOLD, SETTINGS, TERMINAL_OBSERVATION_WINDOW, Setting, Settings
 
@@ -433,7 +434,7 @@ def test_the_example_file_sets_nothing_as_it_stands() -> None:
 def test_no_other_module_reads_the_environment() -> None:
     readers = set()
     for path in (ROOT / "src/undrift").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes(path.read_text(encoding="utf-8")):
             if isinstance(node, ast.Attribute) and node.attr in ("environ", "environb", "getenv", "getenvb"):
                 readers.add(path.relative_to(ROOT / "src/undrift").as_posix())
     assert readers == {"settings/__init__.py"}
