@@ -207,5 +207,6 @@ def _loaded(room: "str | CommandGroup") -> click.Command | None:
     try:
         command = getattr(import_module(module), attribute)
     finally:
-        gc.enable() if is_collecting else None
+        if is_collecting:
+            gc.enable()
     return command if isinstance(command, click.Command) else None

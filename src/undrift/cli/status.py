@@ -75,7 +75,7 @@ def status_command(home: str | None, limit: int, as_json: bool, **folders: Path 
         show_waiting(places)
         show_comparisons(effect, scope.words)
         show_costs(managed, found, models, words=scope.words, at_ms=at_ms, price=price)
-        _show_next(found=bool(found or managed), wide=project is None, calls=calls_undrift(places[0].home, folders))
+        _show_next(places[0].home, folders, found=bool(found or managed), wide=project is None)
     if unreadable:
         sys.exit(1)
 
@@ -93,14 +93,14 @@ def _words(project: Project | None) -> str:
     return f"project {first_line(project.name, 40)}"
 
 
-def _show_next(*, found: bool, wide: bool, calls: bool) -> None:
+def _show_next(home: Path, folders: Mapping[str, Path | None], *, found: bool, wide: bool) -> None:
     if found:
         more = {} if wide else {"See_all_your_projects": "undrift status --all-projects"}
         next_commands(See_what_compactions_removed="undrift autopsy", **more)
     else:
         none = "you have no recordings" if wide else "none of your newest recordings is of this project"
         say(f"No session tells what it cost: {none}.")
-        more = {} if calls else {"Set_undrift_up_for_your_clients": "undrift setup"}
+        more = {} if calls_undrift(home, folders) else {"Set_undrift_up_for_your_clients": "undrift setup"}
         next_commands(**more, See_your_other_sessions="undrift autopsy")
 
 

@@ -300,10 +300,10 @@ class Exchange:
         if parts is None or (not parts and asgi.member is None):
             return
         is_all = progress.bytes_out <= self._shared.config.most_answer_bytes
+        tokens, unmanaged_tokens = (n // _CHARACTERS_A_TOKEN for n in (progress.bytes_out, self._incoming.count))
         answer = RecordedAnswer(
-            self._route, progress.managed, parts if is_all else [], self._coding, asgi.member, progress.bytes_out
+            self._route, progress.managed, parts if is_all else [], self._coding, asgi.member, tokens
         )
-        unmanaged_tokens = self._incoming.count // _CHARACTERS_A_TOKEN
         self._shared.workers.threads.submit(record_answer, self._shared, answer, unmanaged_tokens)
 
     def _own_headers(self) -> list[tuple[bytes, bytes]]:

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from undrift.errors import WireError
 from undrift.proxy.ask import ManagedBody
 from undrift.proxy.coding import plain
+from undrift.proxy.metering import AnsweredRequest
 from undrift.proxy.routes import Route
 from undrift.proxy.shared import GatewayContext
 from undrift.values.member import Member
 
-__all__ = ["AnsweredRequest", "RecordedAnswer", "record_answer"]
+__all__ = ["RecordedAnswer", "record_answer"]
 
 _log = logging.getLogger("undrift.proxy")
 
@@ -28,7 +29,7 @@ class RecordedAnswer:
         parts: Its bytes; none if they were too many.
         coding: Of these bytes.
         member: Who asked; None: the gateway has one owner.
-        size_bytes: Of all that the client has got.
+        answer_tokens: Our estimate, by the size of all that the client has got.
     """
 
     route: Route
@@ -36,27 +37,7 @@ class RecordedAnswer:
     parts: list[bytes]
     coding: str
     member: Member | None
-    size_bytes: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class AnsweredRequest:
-    """A request of a member that a model has answered.
-
-    Args:
-        wire: The form of the answer.
-        model: As the path names it; None: the answer may name it.
-        sent_tokens: Our own count of the request, for an answer without usage.
-        saved_tokens: By how much the request became shorter.
-        answer_bytes: Of the answer, for one that cannot be read.
-    """
-
-    member: Member
-    wire: str
-    model: str | None
-    sent_tokens: int
-    saved_tokens: int
-    answer_bytes: int = 0
+    answer_tokens: int
 
 
 def record_answer(shared: GatewayContext, answer: RecordedAnswer, unmanaged_tokens: int) -> None:
@@ -77,7 +58,7 @@ def record_answer(shared: GatewayContext, answer: RecordedAnswer, unmanaged_toke
         return
     sent = unmanaged_tokens if managed is None else managed.tokens_after
     saved = 0 if managed is None else max(0, managed.tokens_before - managed.tokens_after)
-    asked = AnsweredRequest(answer.member, answer.route.wire, answer.route.model, sent, saved, answer.size_bytes)
+    asked = AnsweredRequest(answer.member, answer.route.wire, answer.route.model, sent, saved, answer.answer_tokens)
     try:
         shared.meter.answered(asked, body, shared.loop)
     except Exception as error:  # noqa: BLE001 - the client has its answer

@@ -2,13 +2,13 @@
 
 import asyncio
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from undrift.proxy import headers
 from undrift.proxy.answers import Receive, Send
 from undrift.proxy.config import GatewayConfig
 from undrift.proxy.connection import Connection
 from undrift.proxy.incoming import BodyRoom
+from undrift.proxy.metering import UsageMeter
 from undrift.proxy.observe import Counters
 from undrift.proxy.sessions import OpenSessions
 from undrift.proxy.upstream import Pool
@@ -16,9 +16,6 @@ from undrift.proxy.workers import Workers
 from undrift.values.member import Member
 from undrift.values.project import Place
 from undrift.values.provider import Provider
-
-if TYPE_CHECKING:
-    from undrift.proxy.team.meter import Meter  # a gateway with one owner does not load it
 
 __all__ = ["Asgi", "GatewayContext"]
 
@@ -50,7 +47,7 @@ class GatewayContext:
     workers: Workers
     figures: Counters = field(default_factory=Counters)
     last_success_s: dict[Provider, float] = field(default_factory=dict)
-    meter: "Meter | None" = None
+    meter: UsageMeter | None = None
     loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
     room: BodyRoom = field(init=False)
 

@@ -79,8 +79,8 @@ def _source() -> str:
     """The place that this undrift was installed from, in a requirement; empty if it came from an index."""
     try:
         found = json.loads(Distribution.from_name("undrift").read_text("direct_url.json") or "{}")
-        url, made = str(found.get("url", "")), found.get("vcs_info")
-        url = f"{made['vcs']}+{url}@{made['commit_id']}" if url and made else url
+        url, repository = str(found.get("url", "")), found.get("vcs_info")
+        url = f"{repository['vcs']}+{url}@{repository['commit_id']}" if url and repository else url
     except (PackageNotFoundError, ValueError, AttributeError, KeyError, TypeError):
         return ""
     return f" @ {url}" if url else ""

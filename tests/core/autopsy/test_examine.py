@@ -118,7 +118,7 @@ def test_without_restore_that_comparison_is_left_out():
     assert found.together is None
 
 
-def test_what_the_user_named_anew_was_not_lost():
+def test_what_the_user_named_again_was_not_lost():
     talk = work().compacted("Go on.").user(f"Change\n{LINE}").said(f"So:\n{LINE}")
     (found,) = talk.examined().compactions
     assert (found.identifiers, found.lines) == (0, 0)
@@ -343,7 +343,7 @@ def test_without_recorded_figures_the_prompts_are_estimated_and_nothing_is_said_
     assert not found.timeline_recorded
 
 
-def test_an_estimated_window_begins_anew_after_a_compaction():
+def test_an_estimated_window_begins_again_after_a_compaction():
     found = work().compacted("Go on.").reads(2, start=70).examined()
     assert found.timeline[-2].tokens < found.timeline[-3].tokens
     (compaction,) = found.compactions

@@ -113,7 +113,7 @@ def test_a_negative_budget_is_refused():
         made(budget=-1)
 
 
-def test_one_source_that_nobody_vouches_for_fills_at_most_a_fifth():
+def test_one_source_that_nobody_trusts_fills_at_most_a_fifth():
     poison = [
         hit(100 + n, f"The database number {n} is Evil{n} at host{n * 7}.", 0.99, trust="tool", source="web")
         for n in range(40)

@@ -13,8 +13,8 @@ import pytest
 from tests.proxy.builders import ask
 from tests.proxy.team.builders import ANA, BEN, BODY, Serving, serving
 from undrift.errors import StoreError
+from undrift.proxy.metering import AnsweredRequest
 from undrift.proxy.observe import Counters
-from undrift.proxy.recorded import AnsweredRequest
 from undrift.proxy.team.buckets import Buckets
 from undrift.proxy.team.budgets import LocalDayCounts, MemberAllowance, TeamRefusal
 from undrift.proxy.team.meter import MemberLabels, Meter
@@ -141,7 +141,7 @@ def counted(body: bytes | None, **more: Any) -> dict[str, int]:
     async def count() -> dict[str, int]:
         counts, figures = LocalDayCounts(), Counters()
         allowance = Times().allowance(counts, Limit(tokens_per_day=10**9, usd_per_day=10**6))
-        asked = AnsweredRequest(WHO["ana"], "anthropic", None, 50, 7, 400)
+        asked = AnsweredRequest(WHO["ana"], "anthropic", None, 50, 7, 100)
         Meter(allowance, figures, (), 5).answered(asked, body, asyncio.get_running_loop())
         await asyncio.sleep(0)
         found = {

@@ -9,8 +9,8 @@ import asyncio
 from undrift.core.cost import OUTPUT_PRICE
 from undrift.core.text.tokens import characters_per_4
 from undrift.errors import InputError
+from undrift.proxy.metering import AnsweredRequest
 from undrift.proxy.observe import Counters
-from undrift.proxy.recorded import AnsweredRequest
 from undrift.proxy.team.budgets import MemberAllowance
 from undrift.settings.model_table import Model, lookup
 from undrift.values.member import Member
@@ -22,7 +22,6 @@ from undrift.wire.replies import answer_from
 __all__ = ["MemberLabels", "Meter"]
 
 _OTHER = "other"
-_BYTES_A_TOKEN = 4  # of an answer that cannot be read
 
 
 class MemberLabels:
@@ -78,9 +77,9 @@ class Meter:
         if body is not None and read is not None and read.input_tokens is None and not read.text:  # it is estimated
             read, model = _read(asked.wire, body, with_text=True)
         if read is None or read.input_tokens is None:
-            written = asked.answer_bytes // _BYTES_A_TOKEN
-            if read is not None or body is not None:
-                written = characters_per_4((body or b"").decode("utf-8", "replace") if read is None else read.text)
+            written = asked.answer_tokens
+            if body is not None:
+                written = characters_per_4(body.decode("utf-8", "replace") if read is None else read.text)
             read = ProviderReply(input_tokens=asked.sent_tokens, output_tokens=written)
         input_tokens = read.input_tokens or 0
         usd = _usd(self._models, model or asked.model, read)

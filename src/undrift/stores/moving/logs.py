@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 from undrift.stores import rows
 from undrift.stores.decisions import decision_from, decision_row
 from undrift.stores.moving.file_rows import original_event
-from undrift.stores.moving.proof import MOVES, QUIET, session_digests
+from undrift.stores.moving.proof import MOVES, session_digests
 from undrift.stores.moving.values import MovedOperation
 from undrift.stores.packing import PackedOriginal
 from undrift.stores.postgres.events import ORIGINALS, Kind, LoggedEvent, as_row, event_of
+from undrift.stores.postgres.session_state import QUIET
 from undrift.values.window import Decision
 
 __all__ = ["Blank", "Joined", "joined"]

@@ -16,7 +16,7 @@ import msgspec
 from undrift.stores import rows
 from undrift.stores.moving.values import LogPlace, MovedMemory, MovedOperation, MovedReading, MovedVersion
 from undrift.stores.postgres.events import COUNTED_AS, Kind
-from undrift.stores.postgres.session_state import BACK_OF_FACTS
+from undrift.stores.postgres.session_state import BACK_OF_FACTS, QUIET
 
 __all__ = [
     "FORK",
@@ -25,7 +25,6 @@ __all__ = [
     "MOVES",
     "Places",
     "Proof",
-    "QUIET",
     "operation_digest",
     "quiet_digest",
     "records_in",
@@ -34,8 +33,6 @@ __all__ = [
 
 MOVES = ("to", "of")
 """The parts of a payload that name an operation, in operations that go back in time."""
-QUIET = frozenset({"purge", "sweep"})
-"""Operations that only say that others were changed."""
 FORK = "@"
 """Between the name of a session and that of the machine whose fork it is."""
 _SESSIONS, _OPERATIONS = "sessions", "operations"

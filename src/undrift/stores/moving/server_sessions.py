@@ -10,7 +10,6 @@ import psycopg
 
 from undrift.errors import StoreConflict
 from undrift.stores import rows
-from undrift.stores.moving.proof import QUIET
 from undrift.stores.moving.reading_server import FROM_FILE
 from undrift.stores.moving.values import MovedOperation, MovedReading
 from undrift.stores.packing import framed, record
@@ -18,7 +17,7 @@ from undrift.stores.postgres.destroying import sealed_operation
 from undrift.stores.postgres.events import ORIGINALS, Kind
 from undrift.stores.postgres.log import Home, original_place
 from undrift.stores.postgres.sealing import Seal, new_key
-from undrift.stores.postgres.session_state import BACK, LoggedOperation, SessionState
+from undrift.stores.postgres.session_state import BACK, QUIET, LoggedOperation, SessionState
 
 __all__ = ["replace_session", "write_session"]
 

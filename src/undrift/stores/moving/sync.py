@@ -22,7 +22,7 @@ from undrift.stores.moving.logs import Blank, joined
 from undrift.stores.moving.memories import keyed
 from undrift.stores.moving.move import Tell, move
 from undrift.stores.moving.numbers import renumbered
-from undrift.stores.moving.proof import FORK, QUIET, Identities
+from undrift.stores.moving.proof import FORK, Identities
 from undrift.stores.moving.reading_file import FileSource
 from undrift.stores.moving.reading_server import ServerSource
 from undrift.stores.moving.replacing import NewSession
@@ -33,6 +33,7 @@ from undrift.stores.moving.writing_file import FileTarget
 from undrift.stores.moving.writing_server import ServerTarget
 from undrift.stores.postgres.events import ORIGINALS
 from undrift.stores.postgres.log import Home
+from undrift.stores.postgres.session_state import QUIET
 from undrift.stores.sqlite import SqliteStore
 from undrift.values.memory import MemoryEntry
 from undrift.values.scope import Scope

@@ -19,7 +19,7 @@ from undrift.stores.postgres.changes import Additions
 from undrift.stores.postgres.connection import Caller, DatabaseServer
 from undrift.stores.postgres.events import ORIGINALS, Kind, packed_events, unpacked_events
 from undrift.stores.postgres.sealing import Seal, new_key
-from undrift.stores.postgres.session_state import LoggedOperation, SessionState
+from undrift.stores.postgres.session_state import QUIET, LoggedOperation, SessionState
 
 __all__ = ["Append", "Home", "NEW_SESSION", "appended", "events_place", "loaded", "original_place", "payload_place"]
 
@@ -64,7 +64,6 @@ _MOVE = """
 , p AS (UPDATE projects SET clock = clock + 1, top_seq = greatest(top_seq, %(top_seq)s)
     WHERE number = (SELECT project FROM s) AND clock = coalesce(%(clock)s, clock) RETURNING clock)"""
 _STANDING_CLOCK = "(SELECT clock FROM projects j WHERE j.number = s.project)"
-_NO_USE = ("sweep", "purge")
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +190,7 @@ def _statement(home: Home, state: SessionState, new: Append) -> tuple[str, dict[
     ]
     parts = list(new.more)
     values: dict[str, Any] = {
-        "at": new.at_ms, "uses": new.kind not in _NO_USE, "project": home.project, "person": home.caller.person,
+        "at": new.at_ms, "uses": new.kind not in QUIET, "project": home.project, "person": home.caller.person,
         "name": rows.raw(state.name), "based": state.last_seq, "epoch": state.epoch, "kind": rows.raw(new.kind), "token": new.token,
         "sha": rows.digest(rows.raw(state.name), rows.raw(new.kind), new.at_ms, payload, packed),
         "payload": None if payload is None else seal.close(payload, _place(seq, b"payload")),

@@ -14,7 +14,7 @@ from undrift.stores.base import Met, Operation
 from undrift.stores.postgres.events import COUNTED_AS, GONE, Kind, LoggedEvent, as_row, digest_of
 from undrift.stores.timeline import Stretch, stretches
 
-__all__ = ["BACK", "BACK_OF_FACTS", "LoggedOperation", "Record", "SessionState", "values_of"]
+__all__ = ["BACK", "BACK_OF_FACTS", "LoggedOperation", "QUIET", "Record", "SessionState", "values_of"]
 
 T = TypeVar("T")
 
@@ -27,6 +27,8 @@ BACK = frozenset({"rewind", "undo"})
 """Operations that go back in time."""
 BACK_OF_FACTS = BACK | {"rewind-facts"}
 """Those that do so for facts."""
+QUIET = frozenset({"purge", "sweep"})
+"""Operations that only say that others were changed; they are no use of a session."""
 
 
 class Record(NamedTuple):
